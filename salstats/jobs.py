@@ -154,8 +154,8 @@ def _one_opencv_thread_naming_cases(batch: tuple[Any, ...]) -> Iterator[None]:
         reason = " ".join(str(error).split())[:200]
         cases = quoted(getattr(item, "case", "?") for item in batch)
         raise SalstatsError(
-            f"OpenCV cannot work on an image, which may be too large for it ({reason}); it is of case "
-            f"{cases}",
+            f"OpenCV cannot process an image, which may be too large for it ({reason}); it belongs to "
+            f"case {cases}",
             column="case",
             value=[getattr(item, "case", None) for item in batch],
         ) from error

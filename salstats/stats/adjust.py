@@ -293,7 +293,7 @@ def _adjust_families(
             is_bound = p_adjusted[family] <= null_draws.p_floor * (1 + _ROUNDING)
             is_at_floor = smallest_possible[family] == 0
             if joint_formula is _adjusted_by_max_t:
-                # max-t is made of statistics: a row's own P value decides only where it is the larger one.
+                # max-t counts statistics; a row's own P value decides only where it is the larger one.
                 is_at_floor &= p_adjusted[family] <= p_values[family]
             is_bound |= is_at_floor
             lower_bound[family] = np.where(is_bound, smallest_possible[family], p_adjusted[family])
@@ -345,7 +345,7 @@ def _warn_of_imprecise_p_values(
 ) -> None:
     """Warn of too few replicates, and of adjusted P values that are bounds or within Monte-Carlo error."""
     if null_draws is not None and _BY_NAME[procedure_name.lower()].joint is not None:
-        # A joint procedure counts adjusted P values from draws, whatever test the P values are of.
+        # A joint procedure counts adjusted P values from draws, whatever test the P values come from.
         counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.p_floor)
         warn_if_within_monte_carlo_error(counted, alpha)
     elif not warn_if_replicates_are_few(tested, alpha, procedure_name):
@@ -583,7 +583,7 @@ def _widen_limits(
 
 
 def _alpha_of_rows(estimates: pd.DataFrame) -> np.ndarray:
-    """Return 1 - level of each row, the level being that of its family where limits hold together.
+    """Return 1 - level of each row, with the level of its family where limits hold jointly.
 
     It is 0.05 in rows and frames without a level.
     """

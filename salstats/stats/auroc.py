@@ -66,7 +66,7 @@ def auroc(  # noqa: C901
         A scores frame or any tidy table. A scores frame repeats `prob` and `label` for every metric and
         method; they are used once for each data set, case, task and group, and must be equal there.
     score : str
-        Column or metric of which larger values speak for a positive.
+        Column or metric of which larger values indicate a positive.
     label : str
         Column or metric of the label: 0 and 1, or False and True.
     by : str or sequence of str, optional
@@ -148,7 +148,7 @@ def auroc(  # noqa: C901
     -----
     SalstatsWarning
         A group has one class only, is separated completely, or has only ties; its positives, or its
-        negatives, are of one unit; its variance is not above 0; `interval="delong"` although units have
+        negatives, belong to one unit; its variance is not above 0; `interval="delong"` although units have
         several rows; methods are taken together, or have scores of different cases.
 
     Notes
@@ -339,14 +339,14 @@ def _areas_of_groups(
 ) -> pd.DataFrame:
     """Return the area of each group, or its difference from that of the reference, with its variance.
 
-    The frame has a row per group and the columns of `RocArea`. The scores and `is_positive` are of all rows
+    The frame has a row per group and the columns of `RocArea`. The scores and `is_positive` cover all rows
     of the table; `rows_of_groups` holds the rows of each group, `units_of_groups` their units.
     """
     areas = []
     for rows, units in zip(rows_of_groups, units_of_groups, strict=True):
         clusters = None
         if interval != "delong":
-            # DeLong's variance takes each row for independent, the others keep a unit's rows together.
+            # DeLong's variance treats rows as independent, the others keep a unit's rows together.
             clusters = units
         group_reference = None
         if reference_scores is not None:
@@ -539,7 +539,7 @@ def _rows_paired_with_reference(codes: ColumnCodes, score: str, label: str, refe
 
 
 def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, recommended: str) -> None:
-    """Warn where `interval="delong"` takes several rows of a unit for independent.
+    """Warn where `interval="delong"` treats several rows of a unit as independent.
 
     `n` and `n_units` (n_groups,) are the numbers of rows and units; `recommended` names the interval that
     keeps a unit's rows together.
@@ -549,7 +549,7 @@ def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarr
     worst = int(np.argmax(n / np.maximum(n_units, 1)))
     warn(
         Setting("interval", "delong"),
-        " takes rows for independent, but ",
+        " treats rows as independent, but ",
         group_label(keys, worst),
         f" has {n[worst]} rows of {n_units[worst]} units",
         hint=Message(Setting("interval", recommended), " gives limits that keep a unit's rows together"),
@@ -581,12 +581,12 @@ def _warn_of_undefined_areas_and_tests(
         (
             is_separated,
             "estimate",
-            "the score separates the classes completely, so its standard error says nothing",
+            "the score separates the classes completely, so its standard error is meaningless",
         ),
         (
             is_unexplained & np.isnan(variance),
             "n_units",
-            "the positives, or the negatives, are of one row or unit only",
+            "the positives, or the negatives, belong to one row or unit only",
         ),
         (is_unexplained & (variance <= 0), "std_error", "the estimated variance is not above 0"),
     ]

@@ -68,7 +68,7 @@ def decrease_of_means_or_mean_of_decreases(
 ) -> AverageKind:
     """Return the kind of the average percentage decrease in a row, from the numbers of the frame.
 
-    `members` are the rows that count alike in the average. Without any, as where the frame lacks them or
+    `members` are the rows that count equally in the average. Without any, as where the frame lacks them or
     weights them, it is an average of decreases if it differs from the decrease of the averages by more than
     rounding of the averages to three decimals explains. It is `OF_MEANS` where the decrease is undefined.
     """

@@ -28,7 +28,7 @@ DEFINED = "defined"
 PAIRS = "pairs"
 #: Reason of a score that has no row.
 NO_ROW = "no row"
-#: Prefix of a reason that is of the reference's score and not of the method's.
+#: Prefix of a reason that concerns the reference's score instead of the method's.
 OF_REFERENCE = "reference: "
 
 

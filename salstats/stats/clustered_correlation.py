@@ -210,7 +210,7 @@ def _warn_of_doubtful_percentiles(
         warn(
             f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for ",
             named_groups(keys, has_many_undefined),
-            " and are left out of the interval, so it speaks only of the others; a variable hardly varies",
+            " and are left out of the interval, which describes only the others; a variable hardly varies",
         )
 
 
@@ -224,7 +224,7 @@ def _usable_strata(
 ) -> list[Stratum]:
     """Return the strata of a group that have a correlation; without strata the group is the only one.
 
-    `pairs` are the rows of the group's complete pairs; `stratum_codes` (n_rows,) and `units` are of all rows.
+    `pairs` are the rows of the group's complete pairs; `stratum_codes` (n_rows,) and `units` cover all rows.
     """
     codes_of_pairs = stratum_codes[pairs]
     usable_strata = []

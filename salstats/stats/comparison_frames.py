@@ -216,13 +216,13 @@ def _check_pairs_suit_options(
         if has_summary or hypothesis.weights is not None or all_scores:
             raise SalstatsError(
                 Setting(option, name),
-                " is for single groups of complete pairs that weigh alike, without ",
+                " is for single groups of complete pairs with equal weights, without ",
                 Setting("average"),
                 ", ",
                 Setting("overall"),
                 " and ",
                 Setting("weights"),
-                hint=Message(Setting(option, "wild"), " takes them"),
+                hint=Message(Setting(option, "wild"), " allows them"),
             )
     if hypothesis.effect_size is not None and all_scores:
         raise SalstatsError(
@@ -390,7 +390,7 @@ def verdict_and_margin_columns(
     # An unbounded confidence set may have a gap, and excludes 0 if the gap contains it.
     if estimates.zero_in_gap is not None:
         excludes_zero |= estimates.zero_in_gap
-    # An interval of width 0 comes from scores that do not vary, and tells nothing of the population.
+    # An interval of width 0 comes from scores that do not vary, and says nothing about the population.
     has_no_width = estimates.conf_high - estimates.conf_low <= ROUNDING * estimates.magnitude
     most_undefined = MAX_UNDEFINED_SHARE * estimates.options.n_replicates
     is_sound = ~has_no_width & ~np.isnan(estimates.estimate)

@@ -238,7 +238,7 @@ def difference(
     nor if more than a quarter of the units of a method have only zeros, which are then no exception. For two
     methods near .9, one of which is 0 on 8 % of the cases, limits held in 95 % of simulated studies of 40
     cases, and those from flips in 83 %. No interval allows for failures that are not in the sample: of
-    studies of 20 cases one in five has none, and its limits miss.
+    studies of 20 cases one in five has none, and its limits miss the truth.
 
     **Effect sizes** are those of the complete pairs of a row; averages over tasks have none (NaN). With x a
     score of the method, y that of the reference on the same case and n pairs:

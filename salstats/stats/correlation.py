@@ -702,7 +702,7 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
             f"in {len(repeated)} of {len(n)} groups rows repeat a {units.name} (",
             group_label(keys, worst),
             f": "
-            f"{n[worst]} rows of {n_units[worst]}); p-values and limits take rows for independent and are "
+            f"{n[worst]} rows of {n_units[worst]}); p-values and limits treat rows as independent and are "
             "likely too small and too narrow",
             hint=Message(Setting("interval", "cr2"), ", the default, takes units into account"),
             column=units.name,

@@ -74,7 +74,7 @@ def letter_values(
             nominal share of observations beyond each of the two values: 1/2, 1/4, 1/8, ..., NaN outside.
         low, high
             The lower and upper letter value, equal for M; outside, the values at that depth from below and
-            from above, NaN where that side has none so far in.
+            from above, NaN where that side has no value at that depth.
         n, n_missing, n_outside
             Observations with a value, those without, and values outside. A group without any has one row, M,
             whose values are NaN.

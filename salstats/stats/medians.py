@@ -288,7 +288,7 @@ def median_difference(
     method_quantiles, reference_quantiles = sides_quantiles.T
     excludes_zero = (table["conf_low"] > 0) | (table["conf_high"] < 0)
     if options.is_resampled:
-        # Equal replicates tell nothing of the population; the test that `mover` inverts needs no variance.
+        # Equal replicates say nothing about the population; the test that `mover` inverts needs no variance.
         excludes_zero &= ~_has_no_width(table, sides_quantiles)
     table |= {"term": term} | inference_to_column_if_any(scores, units.codes, keys)
     special = {

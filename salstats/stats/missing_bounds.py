@@ -79,11 +79,11 @@ def missing_bounds(
     Notes
     -----
     The bounds of a mean of n scores with m more undefined ones are (n mean + m limit) / (n + m). The bounds
-    of an average are averages of those of its members; a task without any defined score is not a member, as
-    it is not in the estimate. An average percentage decrease is the decrease of the averages or, with
+    of an average are averages of the bounds of its members; a task without any defined score is not a member,
+    as it is not in the estimate. An average percentage decrease is the decrease of the averages or, with
     `average="task_mean"`, the mean of the decreases. A frame does not say which; it is known from the
     estimate. If both definitions give the estimate, or nearly do so in a frame of rounded numbers, the bounds
-    are the lowest and the highest of those of both. The bounds are for the cases of the sample: they do not
+    are the lowest and the highest that either gives. The bounds are for the cases of the sample: they do not
     include sampling error, and `conf_low` and `conf_high` do not include them.
 
     References
@@ -274,7 +274,7 @@ def _totals_from_scores(
     row_sums[is_no_average] = row_sums[is_no_average].fillna(0)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_no_average].any():
         raise SalstatsError(
-            "the scores are not those that the estimates were made of: they have other pairs",
+            "the scores are not those of the estimates: they have other pairs",
             option="scores",
         )
     is_repeated = (frame["n"] != frame["n_pairs"]) & (row_sums["n_method"] > frame["n"])
@@ -305,7 +305,7 @@ def _bounds_of_average_decrease(
 ) -> pd.Series:
     """Return the bounds `low` and `high` of an average percentage decrease.
 
-    `bounds` holds those of the decrease of the averages. Where the estimate is the mean of the members'
+    `bounds` holds the bounds of the decrease of the averages. Where the estimate is the mean of the members'
     decreases, the bounds are the means of theirs; where it may be either, they are the outer ones of both.
     """
     bounds_of_means = bounds.iloc[row]
@@ -322,7 +322,7 @@ def _bounds_of_average_decrease(
 
 
 def _bounds_of_estimates(frame: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Return the bounds `low` and `high` of estimates, from those of the means of both sides."""
+    """Return the bounds `low` and `high` of estimates, from the bounds of the means of both sides."""
     low = means["method_low"]
     high = means["method_high"]
     if "reference_low" not in means.columns:
@@ -398,8 +398,8 @@ def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:
         of_metrics = f" of {quoted(metrics)}"
         example = f"{{{metrics[0]!r}: (least, largest)}}"
     warn(
-        f"undefined scores{of_metrics} may be anything, as their range is not known, has no end or leaves "
-        "out a mean: their bounds are NaN",
+        f"the range of undefined scores{of_metrics} is unknown, unbounded or leaves out a mean, so that "
+        "bounds are NaN",
         hint=Message(Setting("limits"), f"={example} gives one"),
         option="limits",
         value=metrics,

@@ -140,7 +140,7 @@ def describe_patients(
     data = data.assign(**{name: numeric_if_numbers(data[name]) for name in names})
     if unit is None and "patient" in data.columns:
         unit = "patient"
-    # counts of units are no estimates, which several cases of a patient would make too exact
+    # Units are only counted here, so that they need not be independent.
     units = resolve_unit(codes, unit, "data", independent=False)
     keys, members = _keys_and_units_of_groups_and_overall(data, by, units)
     rows = []

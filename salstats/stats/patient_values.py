@@ -53,8 +53,8 @@ def over_views(
 
     Notes
     -----
-    A map is of one view, and so is its overlap with the truth: scores of single views are analysed as they
-    are, and intervals keep the views of a patient together (`unit="patient"`). This function is for
+    A map belongs to one view, and so does its overlap with the truth: scores of single views are analysed as
+    they are, and intervals keep the views of a patient together (`unit="patient"`). This function is for
     statements about the patient: the probability that is compared with a cut-off, or one score per patient.
 
     Examples

@@ -33,7 +33,7 @@ def rank_stability(
     """Rank of each method by its scores, and its variation if the units are drawn again.
 
     Rank 1 is the best. Units are drawn once per replicate, and the same draw serves every method, so that the
-    ranks of a replicate are of the same cases.
+    ranks of a replicate come from the same cases.
 
     Parameters
     ----------

@@ -269,7 +269,7 @@ def pooled_difference(
     del table["n_missing"]
     method_rate, reference_rate = estimand.method_and_reference_levels_of_rows(target.cells.means())
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
-    # An interval of width 0 comes from counts that do not vary, and tells nothing of the population.
+    # An interval of width 0 comes from counts that do not vary, and says nothing about the population.
     has_width = estimates.conf_high - estimates.conf_low > ROUNDING * estimates.magnitude
     special = {
         "reference_mean": reference_rate,

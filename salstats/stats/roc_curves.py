@@ -40,7 +40,7 @@ def roc_curve(
         A scores frame or any tidy table. A scores frame repeats `prob` and `label` for every metric and
         method; they are used once for each data set, case, task and group, and must be equal there.
     score : str
-        Column or metric of which larger values speak for a positive.
+        Column or metric of which larger values indicate a positive.
     label : str
         Column or metric of the label: 0 and 1, or False and True.
     by : str or sequence of str, optional

@@ -140,7 +140,7 @@ def summarize(
         A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged; the
         interval is unknown, the level is outside 0 to 1, or there are fewer replicates than the level needs.
     SalstatsError
-        An interval of 0/1 scores is to be that of an average; `weights` are not of the values of `average`.
+        An interval for 0/1 scores is asked for an average; `weights` do not name the values of `average`.
 
     Warns
     -----
@@ -380,7 +380,7 @@ def mean_curves(
     codes = ColumnCodes(scores)
     _check_curves_have_equal_fractions(scores, groups, codes)
     grouped_rows = group_rows_for_means(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
-    # A blank image is the same for every case, so a step without any spread is no cause for a warning.
+    # A blank image is the same for every case, so a step without any spread needs no warning.
     estimates = infer(mean_target(grouped_rows), options, allow_constant_scores=True)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)

@@ -174,7 +174,7 @@ def within_case_sd(
     repeated_keys = keys.iloc[repeated_groups].reset_index(drop=True)
     estimand = Estimand("mean", np.eye(n_groups))
     target = Target("within_case_sd", cells, estimand, repeated_keys, n_missing)
-    # A method that does not depend on the seed has an SD of 0, which is no cause for a warning.
+    # A method that does not depend on the seed has an SD of 0, which needs no warning.
     variances = infer(target, options, allow_constant_scores=True)
     assert variances.replicates is not None
     sd_replicates = pd.DataFrame(np.sqrt(variances.replicates))

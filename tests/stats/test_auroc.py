@@ -166,7 +166,7 @@ def test_the_interval_excludes_guessing_where_p_is_small(shift, reference):
     ("interval", "reference"),
     [("obuchowski", None), ("logit", None), ("cr2", "iou"), ("delong", "iou"), ("obuchowski", "iou")],
 )
-@pytest.mark.filterwarnings("ignore:interval='delong' takes rows for independent")
+@pytest.mark.filterwarnings("ignore:interval='delong' treats rows as independent")
 def test_bonferroni_limits_are_those_made_at_the_corrected_level(drawn_table, interval, reference):
     options = {"interval": interval, "reference": reference}
     at = {level: auroc(drawn_table, "prob", "hit", level=level, **options) for level in (0.95, 1 - 0.05 / 6)}

@@ -111,8 +111,8 @@ def limits_of_agreement_by_jackknife(
 ) -> Coefficients:
     """Return bias and limits of agreement with limits from a jackknife of units.
 
-    The jackknife is of the bias and of the logarithm of the SD. A limit of agreement is as far from its
-    confidence limit as the root of the sum of both squared distances (Zou 2013).
+    The jackknife is applied to the bias and to the logarithm of the SD. A limit of agreement is as far from
+    its confidence limit as the root of the sum of both squared distances (Zou 2013).
 
     Zou GY. Stat Methods Med Res 2013;22:630-642. doi:10.1177/0962280211402548
     """

@@ -142,7 +142,7 @@ def agreement(  # noqa: C901
     ICC are on Fisher's z of k readings, log((1 + (k - 1) rho) / (1 - rho)) / 2. Those of ICC(1) and ICC(2)
     hold for other readers: the distance from the readers' variance, with readers - 1 degrees of freedom, and
     that from the units are combined as the root of the sum of their squares. With two or three readers these
-    limits are wide, and may include 0 although P is below 0.05: P is of the units only, since without
+    limits are wide, and may include 0 although P is below 0.05: P allows for the units only, since without
     agreement the readers' variance has no influence. Limits of agreement combine the bias and the logarithm
     of the SD in the same way (Zou 2013).
 
@@ -320,10 +320,10 @@ def _results_of_groups_and_pairs(
             if interval.name in record.single_reading_intervals and has_repeats:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
-                    f" takes one reading of a case by each {design.over}, and ",
+                    f" allows one reading of a case by each {design.over}, and ",
                     group_readings.label,
                     " has several",
-                    hint="the default interval takes several; or average them first",
+                    hint="the default interval allows several; or average them first",
                     column=design.over,
                 )
             n = int((~np.isnan(readings.values)).sum())
@@ -452,7 +452,7 @@ def _warn_of_undefined(
     has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
     if has_no_limits.any():
         warn(
-            "there are no limits (NaN) of one unit, nor where all agree, nor where an ICC or SD depends on "
+            "there are no limits (NaN) from a single unit, where all agree, or where an ICC or SD depends on "
             "one unit alone or is the same without each unit: ",
             named_groups(keys, has_no_limits),
             column="conf_low",
@@ -484,7 +484,7 @@ def _warn_of_dependent_cases(
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
             Setting("interval", interval.name),
-            " takes cases for independent, but ",
+            " treats cases as independent, but ",
             group_label(keys, worst),
             f" has {n_cases[worst]} cases of {n_units[worst]} units",
             hint="the default interval keeps a unit's cases together",

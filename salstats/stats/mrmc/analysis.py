@@ -185,7 +185,7 @@ def _analyse_groups(
         if units_repeat and not options.covariance.clustered:
             raise SalstatsError(
                 Setting("covariance", options.covariance.name),
-                f" takes cases for independent, and a {all_readings.units.name} has several",
+                f" treats cases as independent, and a {all_readings.units.name} has several",
                 hint="use 'delong' or 'jackknife'",
             )
         values = options.figure.with_jackknife(readings).figures
@@ -195,8 +195,8 @@ def _analyse_groups(
         warn(
             "cases lack readings of some reader with some method (",
             joined_group_labels(incomplete),
-            "), so figures are of different cases, which compare fairly only where readings are missing by "
-            "chance",
+            "), so figures come from different cases and are comparable only where readings are missing at "
+            "random",
             hint="keep the cases that all have read to compare figures of the same ones",
             column="reader",
             value=numbers_incomplete,
@@ -205,8 +205,8 @@ def _analyse_groups(
         warn(
             "methods have different cases (",
             joined_group_labels(different_cases),
-            "), so a difference of methods is one of cases too, unless cases were assigned to methods by "
-            "chance",
+            "), so a difference between methods may be one between cases, unless cases were assigned to "
+            "methods at random",
             hint="keep the cases that all methods have, if there are any, to compare them on the same ones",
             column="method",
             value=numbers_shared,

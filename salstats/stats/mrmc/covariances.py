@@ -1,7 +1,7 @@
 """Covariances of readers' figures over the cases, as records: jackknife, bootstrap, DeLong, unbiased.
 
-Cells that share no case have none. Where cells are of different cases, each covariance is of the cases that
-both have read, with the factor that makes that of two means unbiased.
+The covariance of cells without a common case is 0. Where cells have different cases, a covariance comes from
+the cases that both have, with the factor that makes the covariance of two means unbiased.
 """
 
 from collections.abc import Callable
@@ -122,7 +122,7 @@ def _unbiased_area_covariance(
 ) -> np.ndarray:
     """Product of two areas less the mean product of comparisons that have no case in common.
 
-    A comparison is of a positive with a negative. Its product with another is summed over all pairs of
+    A comparison pairs a positive with a negative. Its product with another is summed over all pairs of
     comparisons; pairs with the same positive and pairs with the same negative are subtracted, and those with
     both the same, which are subtracted twice, are added. These are the U-statistics of Gallas BD, Bandos A,
     Samuelson FW, Wagner RF. Commun Stat Theory Methods 2009;38:2586-2603. doi:10.1080/03610920802610084

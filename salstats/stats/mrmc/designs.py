@@ -219,7 +219,7 @@ def study_of_group(
 def _names_in_code_order(
     column: pd.Series, rows: NDArray[np.integer], codes: NDArray[np.integer]
 ) -> list[str]:
-    """Names in a column in the order of their codes; `codes` (n,) are those of the positions `rows` (n,)."""
+    """Return the names in a column in the order of their codes; `codes` (n,) belong to `rows` (n,)."""
     first_positions = np.unique(codes, return_index=True)[1]
     return [str(name) for name in column.array[rows[first_positions]]]
 

@@ -30,7 +30,7 @@ class ReaderReadings:
     readers: NDArray[np.integer]
     #: (n_cases,): Unit of each case, from 0.
     units: NDArray[np.integer]
-    #: (n_cases,): True for positive cases; all are where there is no truth.
+    #: (n_cases,): True for positive cases; for all cases without a truth.
     positive: NDArray[np.bool_]
 
     @cached_property

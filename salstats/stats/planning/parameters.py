@@ -139,7 +139,7 @@ def reader_groups_of_components(source: object) -> list[ReaderGroup]:
         for term, estimate in zip(rows["term"], rows["estimate"], strict=True):
             if term in COMPONENT_RANGES:
                 numbers[term] = estimate
-        # Components of clustered cases are of samples of units, whose number takes the place of n_cases.
+        # Components of clustered cases describe samples of units, whose number takes the place of n_cases.
         numbers["n_cases"] = first["n_units"]
         components = _mrmc_components(checked_parameters(numbers, COMPONENT_RANGES))
         keys = {"unit": "case"}

@@ -202,7 +202,7 @@ def power(
     1      100  0.697       128
     """
     check_choice(term, TERMS, "term")
-    # With readers the analysis is of a difference, too.
+    # A study of readers analyses a difference, too.
     analysed_term = "difference" if term == "mrmc" else term
     plan = Plan(
         term=analysed_term,
@@ -226,7 +226,7 @@ def power(
             Setting("reference"),
             " belongs to a pilot of pairs of scores: parameters name no methods, and components of ",
             Setting("term", "mrmc"),
-            " are of all",
+            " cover all methods",
             hint="leave it out",
         )
     approach = _checked_approach(approach, needs_formula)
@@ -305,7 +305,7 @@ def _check_t_analysis(interval: str | None, test: str | None) -> None:
             Setting("interval"),
             " and ",
             Setting("test"),
-            " say how simulated studies are analysed, and the formula is of a t test",
+            " say how simulated studies are analysed, and formulas are for a t test",
             hint=Message("take ", Setting("approach", "simulation")),
         )
 
