@@ -156,7 +156,7 @@ def bias_reduced_covariance(
     sampling: np.ndarray | None = None,
     *,
     contrasts: np.ndarray | None = None,
-    power: float = -0.5,
+    exponent: float = -0.5,
 ) -> CovarianceAndDf:
     """CR2 covariance (k, k) of least squares, and Satterthwaite degrees of freedom (q,) of combinations.
 
@@ -179,7 +179,7 @@ def bias_reduced_covariance(
     in place of I - H_gg; scores are X_g'W_g A e_g with A = V_g^(-1/2). This is clubSandwich's CR2 of
     lm(weights=), whose weights say how many cases a row stands for, not how precise it is.
 
-    With the `power` -1 instead of -1/2 this is the covariance of Mancl and DeRouen (CR3 without the factor
+    With the `exponent` -1 instead of -1/2 this is the covariance of Mancl and DeRouen (CR3 without the factor
     (G - 1) / G), which is too large rather than too small where clusters are few.
 
     Mancl LA, DeRouen TA. A covariance estimator for GEE with improved small-sample properties. Biometrics
@@ -203,7 +203,8 @@ def bias_reduced_covariance(
     # p_g'p_g and Z_g'p_g of each cluster and combination
     squares = np.empty((len(groups), q))
     projections = np.empty((len(groups), len(hat_core), q))
-    for batch, rows, adjusted in _cr2_adjusted_design_batches(matrix, groups, variances, power, sampling):
+    for batch, rows, adjusted in _cr2_adjusted_design_batches(matrix, groups, variances, exponent, sampling):
+        # X_g'A e_g, with `adjusted` A X_g
         scores[batch] = np.einsum("gik,gi->gk", adjusted, residual[rows])
         p = adjusted @ directions
         squares[batch] = (p**2).sum(axis=1)
@@ -268,12 +269,12 @@ def _cr2_adjusted_design_batches(
     matrix: np.ndarray,
     rows_of_clusters: Sequence[NDArray[np.integer]],
     variances: np.ndarray | None,
-    power: float,
+    exponent: float,
     sampling: np.ndarray | None = None,
 ) -> Iterator[_AdjustedBatch]:
     """Yield the adjusted rows A X_g, or A W_g X_g with `sampling`, of batches of clusters of equal size.
 
-    With `sampling`, A is V_g^(-1/2) whatever the `power`.
+    With `sampling`, A is V_g^(-1/2) whatever the `exponent`.
     """
     if sampling is not None:
         yield from _cr2_adjusted_weighted_design_batches(matrix, rows_of_clusters, variances, sampling)
@@ -281,8 +282,8 @@ def _cr2_adjusted_design_batches(
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in rows_of_clusters])
     for size in np.unique(sizes):
-        # With the power -1 both roots give the same matrix.
-        has_model_root = variances is not None and size <= _MAX_ROOT_ROWS and power == -0.5
+        # With the exponent -1 both roots give the same matrix.
+        has_model_root = variances is not None and size <= _MAX_ROOT_ROWS and exponent == -0.5
         width = matrix.shape[1]
         if has_model_root:
             width = max(width, size)
@@ -290,9 +291,9 @@ def _cr2_adjusted_design_batches(
             rows = np.array([rows_of_clusters[g] for g in batch])
             if size == 1:
                 one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
-                adjusted = matrix[rows] * _pseudo_inverse_power(one_minus_leverage, _SATURATED, power)
+                adjusted = matrix[rows] * _pseudo_inverse_power(one_minus_leverage, _SATURATED, exponent)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
-                adjusted = _residual_covariance_power_times_design(matrix[rows], basis[rows], power)
+                adjusted = _residual_covariance_power_times_design(matrix[rows], basis[rows], exponent)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
                 adjusted = _cr2_adjusted_design_by_model_root(matrix[rows], covariance, variances[rows])
@@ -306,15 +307,15 @@ def _split_into_batches(clusters: NDArray[np.integer], numbers_per_cluster: int)
 
 
 def _residual_covariance_power_times_design(
-    design: np.ndarray, basis: np.ndarray, power: float
+    design: np.ndarray, basis: np.ndarray, exponent: float
 ) -> np.ndarray:
-    """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`).
+    """Return (I - H_gg)^exponent X_g of clusters, from X_g (`design`) and Q_g (`basis`).
 
     Both have the shape (clusters, rows of a cluster, columns). H_gg = Q_g Q_g' is the cluster's block of the
     hat matrix. Directions in which I - H_gg is 0, but for rounding, stay 0.
     """
     left, singular, _ = np.linalg.svd(basis, full_matrices=False)
-    factors = _pseudo_inverse_power(1 - singular**2, _SATURATED, power) - 1
+    factors = _pseudo_inverse_power(1 - singular**2, _SATURATED, exponent) - 1
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
@@ -362,9 +363,9 @@ def _cr2_adjusted_weighted_design_batches(
         yield _AdjustedBatch(np.array([g]), rows[None], adjusted[None])
 
 
-def _pseudo_inverse_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
+def _pseudo_inverse_power(values: np.ndarray, floor: float, exponent: float) -> np.ndarray:
     """Return a negative power of values as in a pseudo-inverse: 0 for values up to `floor`."""
-    return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
+    return np.where(values > floor, np.maximum(values, floor) ** exponent, 0.0)
 
 
 def closest_wishart_df(
@@ -373,7 +374,7 @@ def closest_wishart_df(
     clusters: NDArray[np.integer],
     contrasts: np.ndarray,
     variances: np.ndarray | None = None,
-    power: float = -0.5,
+    exponent: float = -0.5,
     sampling: np.ndarray | None = None,
 ) -> float:
     """Degrees of freedom eta of the Wishart distribution closest to CR2's of combinations (q, k).
@@ -385,7 +386,7 @@ def closest_wishart_df(
     in R's clubSandwich. With N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of
     tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
     `bias_reduced_covariance`. Any root of Omega gives the same eta; it is Cholesky's here. With another
-    `power` Omega is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of
+    `exponent` Omega is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of
     `sampling` Omega is C S C', S of `bias_reduced_covariance`.
     """
     q, k = contrasts.shape
@@ -394,8 +395,8 @@ def closest_wishart_df(
         return float("nan")
     hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
     directions = contrasts @ bread
-    if power != -0.5:
-        omega = _expected_cr2_covariance(matrix, bread, groups, directions, variances, power)
+    if exponent != -0.5:
+        omega = _expected_cr2_covariance(matrix, bread, groups, directions, variances, exponent)
     elif sampling is not None:
         s = -hat_core[:k, :k]
         omega = contrasts @ s @ contrasts.T
@@ -405,7 +406,7 @@ def closest_wishart_df(
     # P_g'P_g and Z_g'P_g of each cluster
     squares = np.empty((len(groups), q, q))
     projections = np.empty((len(groups), len(hat_core), q))
-    for batch, rows, adjusted in _cr2_adjusted_design_batches(matrix, groups, variances, power, sampling):
+    for batch, rows, adjusted in _cr2_adjusted_design_batches(matrix, groups, variances, exponent, sampling):
         p = adjusted @ standardised
         squares[batch] = p.transpose(0, 2, 1) @ p
         projections[batch] = hat_rows[rows].transpose(0, 2, 1) @ p
@@ -422,12 +423,15 @@ def _expected_cr2_covariance(
     rows_of_clusters: Sequence[NDArray[np.integer]],
     directions: np.ndarray,
     variances: np.ndarray | None,
-    power: float,
+    exponent: float,
 ) -> np.ndarray:
-    """Expected adjusted covariance (q, q) of combinations C under the model; `directions` are C M (q, k)."""
+    """Expected adjusted covariance (q, q) of combinations C under the model; `directions` are C M (q, k).
+
+    It is the sum over clusters of P_g'(I - H)_gg P_g with P_g = A X_g M C'.
+    """
     q = len(directions)
     mean = np.zeros((q, q))
-    for _, rows, adjusted in _cr2_adjusted_design_batches(matrix, rows_of_clusters, variances, power):
+    for _, rows, adjusted in _cr2_adjusted_design_batches(matrix, rows_of_clusters, variances, exponent):
         p = adjusted @ directions.T
         projection = matrix[rows].transpose(0, 2, 1) @ p
         mean += np.einsum("gis,git->st", p, p)
@@ -442,6 +446,8 @@ def _wishart_variance_from_sums(squares: np.ndarray, projections: np.ndarray, ha
     over pairs of -C_g'K C_h is a product of sums over clusters, in which the terms of g = h are replaced.
     """
     hat_blocks = projections.transpose(0, 2, 1) @ hat_core @ projections
+    # Elements C_g[k, s] C_g[j, t], summed over clusters: both traces of a pair (g, h) are sums of products of
+    # one such element of g and one of h.
     gram = np.einsum("gks,gjt->ksjt", projections, projections, optimize=True)
     core_gram = np.einsum("lk,ksjt->lsjt", hat_core, gram, optimize=True)
     squared_traces = np.einsum("lsjt,jtls->", core_gram, core_gram)

@@ -6,7 +6,7 @@ from salstats.stats.engine.intervals import RECOMMENDED
 
 
 @dataclass(frozen=True)
-class Errors:
+class StandardErrorKind:
     """A kind of standard errors of coefficients; `{unit}` in its texts is the name of the clusters."""
 
     #: Value of the option `errors`.
@@ -19,15 +19,15 @@ class Errors:
     note: str
     #: True if rows of a cluster may depend on each other.
     clustered: bool = False
-    #: Power of I - H_gg, H_gg a cluster's hat matrix, that multiplies its residuals, since the fit makes them
-    #: too small. None without this correction.
-    power: float | None = None
+    #: The residuals of a cluster, which the fit makes too small, are multiplied by this power of I - H_gg,
+    #: H_gg being the cluster's hat matrix. None without this correction.
+    hat_exponent: float | None = None
     #: True for errors of mixed models.
     mixed: bool = False
 
 
 _KINDS = (
-    Errors(
+    StandardErrorKind(
         name="cr2",
         brief="cluster-robust (CR2)",
         label="bias-reduced standard errors clustered by {unit} (CR2)",
@@ -37,9 +37,9 @@ _KINDS = (
             "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)."
         ),
         clustered=True,
-        power=-0.5,
+        hat_exponent=-0.5,
     ),
-    Errors(
+    StandardErrorKind(
         name="cluster",
         brief="cluster-robust (CR1)",
         label="standard errors clustered by {unit} (CR1)",
@@ -52,7 +52,7 @@ _KINDS = (
         clustered=True,
     ),
     *(
-        Errors(
+        StandardErrorKind(
             name=f"hc{i}",
             brief=f"robust (HC{i})",
             label=f"heteroscedasticity-robust standard errors (HC{i})",
@@ -60,13 +60,13 @@ _KINDS = (
         )
         for i in range(4)
     ),
-    Errors(
+    StandardErrorKind(
         name="classical",
         brief="classical",
         label="classical standard errors",
         note="Standard errors were those for independent errors of equal variance.",
     ),
-    Errors(
+    StandardErrorKind(
         name="mancl-derouen",
         brief="cluster-robust (Mancl-DeRouen)",
         label="bias-corrected standard errors clustered by {unit} (Mancl and DeRouen)",
@@ -76,9 +76,9 @@ _KINDS = (
             "degrees of freedom."
         ),
         clustered=True,
-        power=-1.0,
+        hat_exponent=-1.0,
     ),
-    Errors(
+    StandardErrorKind(
         name="cr0",
         brief="cluster-robust (CR0)",
         label="standard errors clustered by {unit} (CR0)",
@@ -88,7 +88,7 @@ _KINDS = (
         ),
         clustered=True,
     ),
-    Errors(
+    StandardErrorKind(
         name="satterthwaite",
         brief="by the model, with Satterthwaite's degrees of freedom",
         label="t tests with Satterthwaite's degrees of freedom",
@@ -98,7 +98,7 @@ _KINDS = (
         ),
         mixed=True,
     ),
-    Errors(
+    StandardErrorKind(
         name="kenward-roger",
         brief="Kenward and Roger's",
         label="Kenward and Roger's standard errors and degrees of freedom",
@@ -121,4 +121,4 @@ BETA_ERRORS = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classica
 #: Values of `errors=`.
 CHOICES = (RECOMMENDED, *ERRORS)
 #: Kinds that let the rows of a cluster depend on each other.
-CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
+CLUSTERED_ERRORS = tuple(kind.name for kind in _KINDS if kind.clustered)

@@ -51,7 +51,7 @@ class Link:
 class ModelInference(Protocol):
     """Standard errors and tests of models that do not use those of least squares, such as mixed models.
 
-    `errors` is a kind of standard errors, `Errors.name`.
+    `errors` is a kind of standard errors, `StandardErrorKind.name`.
     """
 
     @property

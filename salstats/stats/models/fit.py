@@ -127,7 +127,7 @@ class Fit(Fitted):
 
     def __repr__(self) -> str:
         formulas = dict.fromkeys(repr(model.formula.text) for model in self.models)
-        kind = "mixed" if self.reml is not None else self.family.name
+        kind = "mixed" if self.is_mixed else self.family.name
         plural = "s" if len(self.models) > 1 else ""
         text = f"Fit of {', '.join(formulas)}: {len(self.models)} {kind} model{plural}"
         if self.by:
@@ -239,7 +239,8 @@ class Fit(Fitted):
         Raises
         ------
         ValueRangeError
-            A name that is not on the right side; a level that no model has; text for a number.
+            A name that is not on the right side; a level that no model has; text for a number; `random` for
+            models without random effects.
         """
         return prediction_rows(self, at, level=level, random=random)
 

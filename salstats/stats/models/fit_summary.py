@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
+from salstats.stats.models.error_kinds import CLUSTERED_ERRORS, ERRORS
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.goodness_of_fit import glance
-from salstats.stats.models.random_effect_summaries import RESIDUAL, estimated_components
+from salstats.stats.models.random_effect_summaries import RESIDUAL, variance_component_estimates
 from salstats.stats.models.regression import coefficient_rows, n_coefficient_rows
 
 #: Smallest P value that is printed, as in R.
@@ -55,8 +55,8 @@ def fit_summary(fitted: Fitted) -> FitSummary:
     coefficients = coefficient_rows(fitted)
     statistics = glance(fitted)
     components = None
-    if fitted.reml is not None:
-        components = estimated_components(fitted)
+    if fitted.is_mixed:
+        components = variance_component_estimates(fitted)
     blocks = []
     first_coefficient = 0
     for position, model in enumerate(fitted.models):
@@ -125,7 +125,7 @@ def _coefficient_lines(coefficients: pd.DataFrame, heading: str) -> list[str]:
 
 def _model_kind_title(fitted: Fitted) -> str:
     """Return the first line of a model's summary: its kind, such as "Linear regression"."""
-    if fitted.reml is not None:
+    if fitted.is_mixed:
         likelihood = "REML" if fitted.reml else "maximum likelihood"
         return f"Linear mixed model fit by {likelihood}"
     label = fitted.family.label
@@ -234,10 +234,10 @@ def _standard_error_lines(fitted: Fitted, model: Model) -> list[str]:
     """Return the kind of standard errors, with the number of clusters or the residual degrees of freedom."""
     label = ERRORS[fitted.errors].label.format(unit=fitted.unit)
     text = f"{label[:1].upper()}{label[1:]}"
-    if fitted.errors in CLUSTERED:
+    if fitted.errors in CLUSTERED_ERRORS:
         text += f", {model.n_units} clusters"
-    is_clustered = model.clusters is not None and fitted.errors in CLUSTERED
-    uses_residual_df = fitted.reml is None and not fitted.family.uses_normal and not is_clustered
+    is_clustered = model.clusters is not None and fitted.errors in CLUSTERED_ERRORS
+    uses_residual_df = not fitted.is_mixed and not fitted.family.uses_normal and not is_clustered
     if uses_residual_df and model.solution is not None:
         text += f", t with {model.solution.df_residual:.0f} degrees of freedom"
     return [text]

@@ -54,7 +54,7 @@ class Model:
     #: Number of rows of the group whose outcome is missing because the finding is absent.
     n_absent: int
     family: Family
-    #: Kind of standard errors, `Errors.name`.
+    #: Kind of standard errors, `StandardErrorKind.name`.
     errors: str
     #: None if there are no estimates.
     solution: Solution | None
@@ -116,6 +116,11 @@ class Fitted:
     #: Name of the method `human` in figures and tables; None unless the data give exactly one.
     human_label: str | None = None
 
+    @property
+    def is_mixed(self) -> bool:
+        """True if the models have random effects."""
+        return self.reml is not None
+
 
 def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
     """Return the first columns of a result (by, reference, formula), with `repeats` rows for each model."""
@@ -146,7 +151,7 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
 
 
 def family_and_error_columns(fitted: Fitted) -> dict[str, Any]:
-    """Return the columns of a result that hold the options of its models."""
+    """Return the columns `family` and `errors` of a result, and `correlation` and `human_label` if known."""
     options: dict[str, Any] = {"family": fitted.family.name, "errors": fitted.errors}
     if fitted.correlation is not None:
         options["correlation"] = fitted.correlation

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salstats.errors import Message, Setting
-from salstats.stats.models.error_kinds import CLUSTERED
+from salstats.stats.models.error_kinds import CLUSTERED_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 
 #: Values of `correlation=`.
@@ -24,7 +24,7 @@ def gee_family(family: Family) -> Family:
 
     Its errors are clustered, and its tests use Student's t distribution.
     """
-    other_errors = [kind for kind in CLUSTERED if kind != _RECOMMENDED]
+    other_errors = [kind for kind in CLUSTERED_ERRORS if kind != _RECOMMENDED]
     return replace(
         family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), uses_normal=False
     )
@@ -74,6 +74,7 @@ def exchangeable_gee(
         alpha, scale = _correlation_and_scale(pearson, clusters, sizes)
         if scale <= _PERFECT:
             return replace(independent, dispersion=float("nan"))
+        # Only within these bounds is the correlation matrix of the largest unit positive definite.
         if not -1 / (sizes.max() - 1) < alpha < 1:
             raise NotEstimableError(
                 f"rows of a unit are correlated by {alpha:.3g}, which units of ",

@@ -13,7 +13,7 @@ from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, checked_procedure
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.covariance import closest_wishart_df, wald_f_statistic
-from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
+from salstats.stats.models.error_kinds import CLUSTERED_ERRORS, ERRORS
 from salstats.stats.models.family import Solution
 from salstats.stats.models.fitted_models import (
     Fitted,
@@ -297,15 +297,16 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
     estimates = coefficient_contrasts @ solution.coefficients
     statistic = wald_f_statistic(estimates, contrast_covariance, classical)
 
-    is_clustered = model.errors in CLUSTERED
-    power = ERRORS[model.errors].power
-    if is_clustered and power is None and not np.isnan(statistic):
+    is_clustered = model.errors in CLUSTERED_ERRORS
+    hat_exponent = ERRORS[model.errors].hat_exponent
+    if is_clustered and hat_exponent is None and not np.isnan(statistic):
         note_few_clusters(model, q, notes)
+    # Without bias reduction all parameters have the same degrees of freedom.
     df_den = float(df[0])
     if np.isinf(df_den):
         p_value = float(special.chdtrc(q, q * statistic))
         return WaldTest(statistic, float(q), np.nan, p_value)
-    if power is not None:
+    if hat_exponent is not None:
         # q times the statistic is Hotelling's T² with eta degrees of freedom (Pustejovsky and Tipton 2018).
         problem = working_least_squares(model)
         eta = closest_wishart_df(
@@ -314,7 +315,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
             problem.clusters,
             contrasts,
             problem.weights,
-            power,
+            hat_exponent,
             problem.sampling,
         )
         df_den = eta - q + 1

@@ -57,7 +57,7 @@ from salstats.stats.models.design import (
     complete_row_positions,
     warn_of_numeric_identifiers,
 )
-from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
+from salstats.stats.models.error_kinds import CLUSTERED_ERRORS, MIXED_MODEL_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
@@ -225,7 +225,7 @@ def _formula_data(
         frames[frame_key] = _UnitsOfFrame(first_frame, _named_or_row_units(first_frame, options, errors))
     frame, units = frames[frame_key]
     warn_pooled_methods(frame, [*by, *formula.columns])
-    clustered_by = units.name if units and errors in CLUSTERED else None
+    clustered_by = units.name if units and errors in CLUSTERED_ERRORS else None
     sampling = sampling_weights(frame, options.weights, units)
     variables = {column: coded_variable(frame, column) for column in formula.columns}
     warn_of_numeric_identifiers(formula, variables)
@@ -251,7 +251,7 @@ def _formula_data(
 
 def _named_or_row_units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | None:
     """Return the units that columns name, else rows as units of clustered errors, else None."""
-    is_clustered = errors in CLUSTERED
+    is_clustered = errors in CLUSTERED_ERRORS
     candidates = frame
     is_weighted_by_unit = options.weights in (UNIT, *_UNIT_COLUMNS)
     if not is_clustered and not is_weighted_by_unit:

@@ -7,13 +7,13 @@ from salstats.checks import check_choice, quoted
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine.intervals import RECOMMENDED
 from salstats.stats.engine.resampling_units import Unit
-from salstats.stats.models.error_kinds import CHOICES, CLUSTERED, MIXED_MODEL_ERRORS
+from salstats.stats.models.error_kinds import CHOICES, CLUSTERED_ERRORS, MIXED_MODEL_ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
 from salstats.stats.models.gee import CORRELATIONS, gee_family
 from salstats.stats.models.linear import GAUSSIAN
-from salstats.stats.models.random_terms import MIXED
+from salstats.stats.models.random_terms import LINEAR_MIXED
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formul
                 option="formula",
                 value=mixed[0].text,
             )
-        return MIXED
+        return LINEAR_MIXED
     if correlation is None:
         return family
     check_choice(correlation, CORRELATIONS, "correlation")
@@ -72,7 +72,7 @@ def _check_random_effects_are_supported(family: Family, correlation: str | None,
             f" does not go with {effect} in {formula.text!r}",
             hint="use one of the two",
         )
-    if family.name != MIXED.name:
+    if family.name != LINEAR_MIXED.name:
         if family.correlated:
             alternative = Message(Setting("correlation", "exchangeable"), " (GEE) without them")
         else:
@@ -108,7 +108,7 @@ def resolve_standard_error_kind(family: Family, errors: str | None, unit: Unit, 
             " does nothing with random effects",
             hint=f"add (1|{grouping}) to the formula",
         )
-    if unit is not None and kind not in CLUSTERED:
+    if unit is not None and kind not in CLUSTERED_ERRORS:
         raise ValueRangeError(
             Setting("unit", unit),
             " does nothing with ",

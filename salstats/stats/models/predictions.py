@@ -55,7 +55,7 @@ def prediction_rows(
 ) -> pd.DataFrame:
     """Return the rows of `Fit.predict`."""
     check_level(level)
-    if random and fitted.reml is None:
+    if random and not fitted.is_mixed:
         raise ValueRangeError(
             Setting("random", True), " is for models with random effects, such as 'iou ~ 1 + (1|case)'"
         )
@@ -265,6 +265,7 @@ def _slopes_and_unresolved_count(
     values = codes[covariate]
     slopes = np.full((len(values), model.design.matrix.shape[1]), np.nan)
     if not first_step:
+        # A covariate that does not vary has no step.
         return _SlopesAndUnresolvedCount(slopes, len(values))
     step = first_step
     # Rows in which no two slopes agree yet
@@ -312,7 +313,8 @@ def _estimated_columns_or_nan(
     """Return the estimated columns (m, r) of a matrix with all columns of the model matrix.
 
     A row is NaN, with a note, if its aliased columns do not depend on the estimated ones as they do in the
-    model's rows. `noun` names in the note what cannot be estimated.
+    model's rows up to `tolerance`, (n_columns,) or (m, n_columns). `noun` names in the note what cannot be
+    estimated.
     """
     solution = model.solution
     assert solution is not None

@@ -114,7 +114,7 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
     return [*rows, residual]
 
 
-def estimated_components(fitted: Fitted) -> pd.DataFrame:
+def variance_component_estimates(fitted: Fitted) -> pd.DataFrame:
     """Return the rows of `variance_components` without tests, limits and shares, which take long.
 
     The column `model` has the position of each row's model.
@@ -124,14 +124,14 @@ def estimated_components(fitted: Fitted) -> pd.DataFrame:
     for position, inference in enumerate(_mixed_inferences(fitted)):
         components = []
         if inference is not None:
-            components = _estimated_component_rows(inference)
+            components = _component_estimate_rows(inference)
         rows.extend(component | {"model": position} for component in components)
         n_rows.append(len(components))
     frame = pd.DataFrame(rows, columns=[*_ESTIMATED_COLUMNS, "model"])
     return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
 
 
-def _estimated_component_rows(inference: MixedInference) -> list[dict[str, Any]]:
+def _component_estimate_rows(inference: MixedInference) -> list[dict[str, Any]]:
     """Return the estimated variances and correlations of one model, a row of the result for each."""
     solution = inference.solution
     rows: list[dict[str, Any]] = []
@@ -240,7 +240,7 @@ def _effect_matrix(
 
 def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of `fit_statistics` that only mixed models have; none for other models."""
-    if fitted.reml is None:
+    if not fitted.is_mixed:
         return {}
     inferences = _mixed_inferences(fitted)
     singular = [None if inference is None else inference.solution.is_singular for inference in inferences]
@@ -264,7 +264,7 @@ def _n_groups(inference: MixedInference | None, grouping: str) -> float:
 
 def _mixed_inferences(fitted: Fitted) -> list[MixedInference | None]:
     """Return the inference of each mixed model, None without estimates; other models raise an error."""
-    if fitted.reml is None:
+    if not fitted.is_mixed:
         raise SalstatsError(
             f"a {fitted.family.name} fit of {fitted.models[0].formula.text!r} has no random effects",
             hint="add (1|case) or (1|reader) to the formula",

@@ -17,7 +17,7 @@ from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, Random
 from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite_df, satterthwaite_f
 
 #: The family of mixed models; a model's `solve` is `mixed_model` with its random effects.
-MIXED = replace(GAUSSIAN, label="linear mixed", errors=MIXED_MODEL_ERRORS, correlated=False)
+LINEAR_MIXED = replace(GAUSSIAN, label="linear mixed", errors=MIXED_MODEL_ERRORS, correlated=False)
 #: Singular values up to this share of the largest one are zero.
 _RANK_TOLERANCE = 1e-7
 

@@ -19,7 +19,9 @@ from salstats.stats.models.formulas import Formula
 
 #: Errors that need a likelihood or a working correlation, neither of which exists with sampling weights.
 _ERRORS_WITHOUT_WEIGHTS = tuple(
-    error.name for error in ERRORS.values() if error.mixed or error.power == -1 or error.name == "classical"
+    error.name
+    for error in ERRORS.values()
+    if error.mixed or error.hat_exponent == -1 or error.name == "classical"
 )
 
 

@@ -16,7 +16,7 @@ from salstats.stats.models.covariance import (
     has_no_sandwich_variance,
     heteroscedastic_covariance,
 )
-from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
+from salstats.stats.models.error_kinds import CLUSTERED_ERRORS, ERRORS
 from salstats.stats.models.family import Solution, qr_and_leverage
 from salstats.stats.models.fitted_models import Model
 from salstats.stats.models.model_notes import Notes, column_or_text
@@ -48,11 +48,13 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     solution = model.solution
     errors = model.errors
     assert solution is not None
+    # Mixed models have a covariance of their own.
     if solution.inference is not None:
         df = solution.inference.df(errors, np.eye(solution.rank))
         return CovarianceAndDf(solution.inference.covariance(errors), df)
-    clusters = model.clusters if errors in CLUSTERED else None
+    clusters = model.clusters if errors in CLUSTERED_ERRORS else None
     bread = solution.bread
+    # A perfect fit leaves no residuals to estimate a covariance from.
     if np.isnan(solution.dispersion):
         df = np.full(len(bread), np.nan)
         if clusters is None:
@@ -78,7 +80,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     is_undefined = has_no_sandwich | is_zero
     covariance[is_undefined] = np.nan
     covariance[:, is_undefined] = np.nan
-    is_bias_reduced = ERRORS[errors].power is not None
+    is_bias_reduced = ERRORS[errors].hat_exponent is not None
     if is_bias_reduced:
         df[is_undefined] = np.nan
 
@@ -89,7 +91,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     problem = f"no {errors} errors (NaN), since they would be zero but for rounding,"
     is_zero_alone = is_zero & ~has_no_sandwich
     _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, "std_error", notes)
-    needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
+    needs_many_clusters = errors in CLUSTERED_ERRORS and not is_bias_reduced
     if needs_many_clusters and tested is None and not np.isnan(covariance).all():
         note_few_clusters(model, 1, notes)
     return CovarianceAndDf(covariance, df)
@@ -108,14 +110,14 @@ def _sandwich_covariance(
 ) -> CovarianceAndDf:
     """Return the robust covariance (p, p) of the parameters, and their degrees of freedom (p,)."""
     errors = model.errors
-    power = ERRORS[errors].power
+    hat_exponent = ERRORS[errors].hat_exponent
     if clusters is None:
         covariance = heteroscedastic_covariance(
             solution.scores, solution.bread, solution.leverage, solution.df_residual, errors
         )
         return CovarianceAndDf(covariance, _df_of_parameters(model))
-    if power is not None:
-        return _bias_reduced_covariance(model, power)
+    if hat_exponent is not None:
+        return _bias_reduced_covariance(model, hat_exponent)
     is_corrected = errors == "cluster"
     covariance = cluster_robust_covariance(
         solution.scores, solution.bread, clusters, solution.df_residual, corrected=is_corrected
@@ -129,7 +131,7 @@ def _sandwich_covariance(
 
 
 def _bias_reduced_covariance(
-    model: Model, power: float, contrasts: np.ndarray | None = None
+    model: Model, hat_exponent: float, contrasts: np.ndarray | None = None
 ) -> CovarianceAndDf:
     """Return the bias-reduced covariance of a model's parameters, and degrees of freedom of combinations."""
     problem = working_least_squares(model)
@@ -141,7 +143,7 @@ def _bias_reduced_covariance(
         problem.weights,
         problem.sampling,
         contrasts=contrasts,
-        power=power,
+        exponent=hat_exponent,
     )
 
 
@@ -214,13 +216,14 @@ def standard_errors_of_combinations(
         variance[is_zero] = np.nan
     is_defined = np.isfinite(variance)
     df = np.full(len(parameter_combinations), np.nan)
-    power = ERRORS[model.errors].power
+    hat_exponent = ERRORS[model.errors].hat_exponent
     if solution.inference is not None:
         df[is_defined] = solution.inference.df(model.errors, parameter_combinations[is_defined])
-    elif power is None:
+    elif hat_exponent is None:
+        # All parameters have the same degrees of freedom.
         df[:] = parameter_df[0]
     elif is_defined.any():
-        _, df[is_defined] = _bias_reduced_covariance(model, power, parameter_combinations[is_defined])
+        _, df[is_defined] = _bias_reduced_covariance(model, hat_exponent, parameter_combinations[is_defined])
     return StandardErrors(np.sqrt(np.where(is_defined, variance, np.nan)), df)
 
 

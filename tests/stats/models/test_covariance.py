@@ -212,13 +212,13 @@ def test_a_combination_has_the_degrees_of_freedom_of_its_coefficient_in_another_
     np.testing.assert_array_equal(covariance, own_covariance)
 
 
-@pytest.mark.parametrize("power", [-0.5, -1.0])
-def test_hotellings_degrees_of_freedom_of_one_combination_are_satterthwaites(example, power):
+@pytest.mark.parametrize("exponent", [-0.5, -1.0])
+def test_hotellings_degrees_of_freedom_of_one_combination_are_satterthwaites(example, exponent):
     matrix, residual, clusters = example
     bread = np.linalg.inv(matrix.T @ matrix)
     contrasts = np.array([[0.0, 1.0, -0.5]])
-    _, df = bias_reduced_covariance(matrix, residual, bread, clusters, contrasts=contrasts, power=power)
-    eta = closest_wishart_df(matrix, bread, clusters, contrasts, power=power)
+    _, df = bias_reduced_covariance(matrix, residual, bread, clusters, contrasts=contrasts, exponent=exponent)
+    eta = closest_wishart_df(matrix, bread, clusters, contrasts, exponent=exponent)
     assert eta == pytest.approx(df[0], rel=1e-10)
 
 

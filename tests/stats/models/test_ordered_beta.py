@@ -18,7 +18,7 @@ REFERENCE = Path(__file__).parents[2] / "reference" / "ordered_beta"
 FORMULA = "{} ~ method * x"
 FAMILY = {"ordered": "ordered-beta", "inflated": "zero-one-inflated-beta"}
 #: Errors of units; all but the first have degrees of freedom of their own.
-CLUSTERED = ("cluster", "cr2", "mancl-derouen")
+CLUSTERED_ERRORS = ("cluster", "cr2", "mancl-derouen")
 MODELS = ("ordered", "ordered_no_ones", "inflated", "inflated_no_ones")
 # R's derivatives are numerical: 1e-10 of scores, of which an information is made
 RTOL = 2e-7
@@ -41,13 +41,13 @@ def expected():
 def fitted(scores, model, errors):
     kind, _, no_ones = model.partition("_")
     formula = FORMULA.format("no_ones" if no_ones else "score")
-    unit = "patient" if errors in CLUSTERED else None
+    unit = "patient" if errors in CLUSTERED_ERRORS else None
     rows = scores if unit else scores.drop(columns="patient")
     return ss.fit(rows, formula, by=(), family=FAMILY[kind], errors=errors, unit=unit)
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("errors", ["classical", "hc0", *CLUSTERED])
+@pytest.mark.parametrize("errors", ["classical", "hc0", *CLUSTERED_ERRORS])
 def test_coefficients_and_errors_are_those_of_the_likelihood_written_out_in_r(
     scores, expected, model, errors
 ):
@@ -58,7 +58,7 @@ def test_coefficients_and_errors_are_those_of_the_likelihood_written_out_in_r(
     # R stops at a gradient of 1e-7, which says how far in standard errors
     assert (np.abs(ours["estimate"] - theirs["estimate"].to_numpy()) < RTOL * ours["std_error"]).all()
     np.testing.assert_allclose(ours["std_error"], theirs["std_error"].astype(float), rtol=RTOL)
-    if errors in CLUSTERED[1:]:
+    if errors in CLUSTERED_ERRORS[1:]:
         np.testing.assert_allclose(ours["df"], theirs["df"].astype(float), rtol=RTOL)
     others = fit.glance().iloc[0].reindex(["cutpoint_zero", "cutpoint_one", "precision"]).dropna()
     found = [*others[:-1], np.log(others["precision"])]
@@ -69,7 +69,7 @@ def test_coefficients_and_errors_are_those_of_the_likelihood_written_out_in_r(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("errors", ["classical", "hc0", *CLUSTERED])
+@pytest.mark.parametrize("errors", ["classical", "hc0", *CLUSTERED_ERRORS])
 def test_averages_on_the_scores_scale_move_with_every_parameter(scores, expected, model, errors):
     table = expected.query("model == @model and kind == 'average' and errors == @errors").set_index("name")
     fit = fitted(scores, model, errors)
@@ -86,7 +86,7 @@ def test_averages_on_the_scores_scale_move_with_every_parameter(scores, expected
         rtol = SLOPE_RTOL if name == "slope of x" else RTOL
         assert row["estimate"] == pytest.approx(table["estimate"][name], rel=rtol)
         assert row["std_error"] == pytest.approx(float(table["std_error"][name]), rel=rtol)
-        if errors in CLUSTERED[1:]:
+        if errors in CLUSTERED_ERRORS[1:]:
             assert row["df"] == pytest.approx(float(table["df"][name]), rel=rtol)
 
 
