@@ -97,8 +97,8 @@ def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
 
     n_dense = n_columns - n_blocked
     n_unblocked = n_dense + n_w
-    # About three arrays of 8-byte numbers with a row for each dense column
-    n_bytes = 8.0 * 3 * n_unblocked * (n_unblocked + n_blocked)
+    # About three arrays (n_unblocked, n_columns + n_w) of 8-byte numbers
+    n_bytes = 8.0 * 3 * n_unblocked * (n_columns + n_w)
     check_size(n_bytes, "the crossproducts of the random effects")
     z = _random_effects_matrix(terms, term_columns, (n_rows, n_columns))
     z_by_z = sparse.csr_array(z.T @ z)

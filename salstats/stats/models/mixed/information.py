@@ -40,7 +40,9 @@ def covariance_entries(terms: Sequence[RandomTerm]) -> list[CovarianceEntry]:
     return entries
 
 
-def covariance_entry_times(products: Crossproducts, entry: CovarianceEntry, rows: np.ndarray) -> np.ndarray:
+def covariance_entry_times_rows(
+    products: Crossproducts, entry: CovarianceEntry, rows: np.ndarray
+) -> np.ndarray:
     """Return E_r times a matrix with one row for each column of Z; rows of other terms become zero."""
     columns = products.term_columns[entry.term]
     result = np.zeros_like(rows)
@@ -48,7 +50,7 @@ def covariance_entry_times(products: Crossproducts, entry: CovarianceEntry, rows
     return result
 
 
-def weighted_products_times(
+def weighted_products_times_rows(
     products: Crossproducts, weighted: WeightedProducts, loadings: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """Return N times a matrix `rows` with one row for each column of Z."""
@@ -184,9 +186,9 @@ def _matrix_times_entry_times_transpose(
 
 
 def loadings_with_fixed_if_reml(evaluation: Evaluation, *, reml: bool) -> np.ndarray:
-    """Return the loadings for M = V^-1, or with `reml` for M = P.
+    """Return L such that Z'M Z = Z'V_B^-1 Z - L'L, for M = V^-1 or, with `reml`, for M = P.
 
-    P = V^-1 - V^-1 X (X'V^-1 X)^-1 X'V^-1.
+    P = V^-1 - V^-1 X (X'V^-1 X)^-1 X'V^-1, and V_B is V with the blocked random effects alone.
     """
     weighted = evaluation.weighted
     if not reml:
@@ -209,6 +211,11 @@ def hessian(
 
     Without `sigma` the deviance is profiled over sigma. `evaluation` is made with the same `reml` and
     `sigma`.
+
+    With c_r = E_r Z'V^-1 (y - X b) for the entry r of the covariances, the derivatives of rss are
+    -c_r'Z'V^-1 (y - X b), and the second derivatives of the deviance by the entries at a fixed sigma are
+    -trace(M Z E_r Z' M Z E_s Z') + 2 c_r'Z'P Z c_s / sigma^2, where M is P for REML, else V^-1. Sigma enters
+    the deviance by df log(sigma^2) + rss / sigma^2.
     """
     entries = covariance_entries(terms)
     weighted = evaluation.weighted
@@ -220,21 +227,23 @@ def hessian(
     z_by_x = weighted.z_by_w[:, :-1]
     z_by_y = weighted.z_by_w[:, -1]
     z_by_residual = (z_by_y - z_by_x @ evaluation.coefficients)[:, None]
-    # E_r Z'V^-1 (y - X b), a column for each entry r
-    changes = np.hstack([covariance_entry_times(products, entry, z_by_residual) for entry in entries])
+    # c_r, a column for each entry r
+    entries_times_residual = np.hstack(
+        [covariance_entry_times_rows(products, entry, z_by_residual) for entry in entries]
+    )
     # The second derivatives of rss contain P in the restricted likelihood and in the full one.
     p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)
-    p_times_changes = weighted_products_times(products, weighted, p_loadings, changes)
-    by_entries = -entry_traces + 2 * changes.T @ p_times_changes / variance
-    # Minus the derivatives of rss by the entries
-    rss_slopes = changes.T @ z_by_residual
+    p_times_entries = weighted_products_times_rows(products, weighted, p_loadings, entries_times_residual)
+    by_entries = -entry_traces + 2 * entries_times_residual.T @ p_times_entries / variance
+    rss_decreases = entries_times_residual.T @ z_by_residual
     if sigma is None:
-        by_entries -= rss_slopes @ rss_slopes.T / (df * variance**2)
+        # The best sigma^2, rss / df, changes with the entries.
+        by_entries -= rss_decreases @ rss_decreases.T / (df * variance**2)
     jacobian, entry_curvature = _entry_jacobian_and_curvature(terms, relative_factors, evaluation.gradients)
     by_theta = np.asarray(jacobian.T @ by_entries @ jacobian + entry_curvature)
     if sigma is None:
         return by_theta
-    by_theta_and_sigma = 2 * jacobian.T @ rss_slopes / sigma**3
+    by_theta_and_sigma = 2 * jacobian.T @ rss_decreases / sigma**3
     by_sigma = np.array([[6 * evaluation.rss / sigma**4 - 2 * df / sigma**2]])
     return np.block([[by_theta, by_theta_and_sigma], [by_theta_and_sigma.T, by_sigma]])
 

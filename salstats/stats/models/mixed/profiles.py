@@ -299,6 +299,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
             transform=_inverse_logit,
             conf_low=0.0 if includes_zero else None,
         )
+    # In the same way the residuals may have the whole variance.
     excess_without_terms = 2 * (solution.log_likelihood - log_likelihood_with_terms(solution, []))
     yield _Quantity(
         term=None,

@@ -12,6 +12,8 @@ from salstats.stats.models.mixed.linear_mixed_model import MixedSolution
 
 #: Eigenvalues up to this share of the largest one are rounding errors, as in lmerTest.
 _ROUNDING = 1e-8
+#: Degrees of freedom whose range is below this are equal, as in lmerTest.
+_EQUAL_DF = 1e-8
 
 
 class FTest(NamedTuple):
@@ -69,7 +71,7 @@ def _f_denominator_df(df: np.ndarray) -> float:
     F distribution whose expectation is the mean of these; lmerTest does the same, and takes 2 where an
     expectation is infinite.
     """
-    if len(df) == 1 or np.ptp(df) < _ROUNDING:
+    if len(df) == 1 or np.ptp(df) < _EQUAL_DF:
         return float(df.mean())
     if (df <= 2).any():
         return 2.0
