@@ -30,7 +30,7 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
         statistic = family["statistic"].abs().to_numpy()
         p_adjusted = _tukey_p_values(statistic, family["p_value"].to_numpy(), n_levels, df)
         family_level = float(family["conf_level"].iloc[0])
-        return AdjustedFamily(p_adjusted, _levels_of_single_limits(family_level, n_levels, df))
+        return AdjustedFamily(p_adjusted, _single_conf_levels(family_level, n_levels, df))
 
     return adjusted_families(contrasts, family_columns, TUKEY, adjust_family)
 
@@ -47,7 +47,7 @@ def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, d
     return np.clip(p_adjusted, p_value, upper_bound)
 
 
-def _levels_of_single_limits(family_level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
+def _single_conf_levels(family_level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
     """Return the level of each limit by itself if those of all pairs hold together at `family_level`."""
     critical_t = _studentized_range_quantiles(family_level, n_levels, df) / np.sqrt(2)
     return np.asarray(1 - 2 * special.stdtr(df, -critical_t))

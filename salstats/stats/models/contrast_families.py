@@ -17,7 +17,7 @@ class AdjustedFamily(NamedTuple):
 
     p_adjusted: np.ndarray
     #: Level that each limit has by itself where those of the family hold together.
-    single_level: np.ndarray
+    single_conf_level: np.ndarray
 
 
 def adjusted_families(
@@ -53,7 +53,7 @@ def adjusted_families(
     n_rows = len(frame)
     n_tests = np.zeros(n_rows, dtype=np.int64)
     p_adjusted = np.full(n_rows, np.nan)
-    single_level = frame["conf_level"].to_numpy(copy=True)
+    single_conf_level = frame["conf_level"].to_numpy(copy=True)
     df = frame["df"].fillna(np.inf).to_numpy()
     for code in np.unique(family_codes):
         in_family = family_codes == code
@@ -62,14 +62,14 @@ def adjusted_families(
         if len(rows):
             family = adjust_family(frame.loc[rows].assign(df=df[rows]))
             p_adjusted[rows] = family.p_adjusted
-            single_level[rows] = family.single_level
-    half_width = special.stdtrit(df, (1 + single_level) / 2) * frame["std_error"].to_numpy()
+            single_conf_level[rows] = family.single_conf_level
+    half_width = special.stdtrit(df, (1 + single_conf_level) / 2) * frame["std_error"].to_numpy()
     frame.insert(frame.columns.tolist().index("p_value") + 1, "p_adjusted", p_adjusted)
     return frame.assign(
         conf_low=frame["estimate"] - half_width,
         conf_high=frame["estimate"] + half_width,
         family_level=contrasts["conf_level"].to_numpy(),
-        conf_level=single_level,
+        conf_level=single_conf_level,
         n_tests=n_tests,
         procedure=procedure,
     )
@@ -94,7 +94,7 @@ def multivariate_t_frame(
         family_level = float(family["conf_level"].iloc[0])
         distinct_df, positions = np.unique(df, return_inverse=True)
         bounds = np.array([largest.quantile(family_level, value) for value in distinct_df])
-        single_level = 1 - 2 * special.stdtr(distinct_df, -bounds)
-        return AdjustedFamily(p_adjusted, single_level[positions])
+        single_conf_level = 1 - 2 * special.stdtr(distinct_df, -bounds)
+        return AdjustedFamily(p_adjusted, single_conf_level[positions])
 
     return adjusted_families(contrasts, family_columns, MULTIVARIATE_T, adjust_family)

@@ -170,11 +170,11 @@ def build_design(formula: Formula, variables: Variables, rows: NDArray[np.intege
     """Build the model matrix of `rows`, with columns in R's order; `rows` have no missing values.
 
     Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. Categorical variables are
-    coded by R's rule (`terms.formula`): if the other factors of a term occur together in an earlier term, the
-    variable has treatment contrasts with the first level as reference, else indicators of all its levels.
-    Without an intercept the first categorical variable has indicators of all levels. formulaic's own rule
-    always gives a matrix of full rank; R's may have columns that depend on others (as in `y ~ a:b` of two
-    factors), so that its columns differ.
+    coded by R's rule (`terms.formula`): a variable has treatment contrasts, with its first level as the
+    reference, in a term of its own and in a term whose other factors occur together in an earlier term;
+    elsewhere, and as the first one without an intercept, it has indicators of all levels. formulaic's own
+    rule always gives a matrix of full rank; R's may have columns that depend on others (as in `y ~ a:b` of
+    two factors), so that its columns differ.
     """
     factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {

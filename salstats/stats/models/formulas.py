@@ -117,7 +117,7 @@ def parse_formula(text: object) -> Formula:
     response = _response_factor(left, formula_excerpt)
     random: list[RandomEffect] = []
     try:
-        terms = _sorted_terms(_terms_of_node(right, formula_excerpt))
+        terms = _terms_by_order(_terms_of_node(right, formula_excerpt))
         intercept = _has_intercept(right)
         for random_effect_text in random_effect_texts:
             random.extend(_random_effects(random_effect_text, formula_excerpt))
@@ -251,7 +251,7 @@ def _are_brackets_balanced(text: str) -> bool:
     return depth == 0
 
 
-def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
+def _terms_by_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
     """Return terms without the intercept, sorted by their number of factors."""
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
@@ -260,7 +260,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
     """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
     right = _two_sided_formulaic_tree(f"y ~ {effects}", formula_excerpt).args[1]
-    terms = _sorted_terms(_terms_of_node(right, formula_excerpt))
+    terms = _terms_by_order(_terms_of_node(right, formula_excerpt))
     intercept = _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
@@ -271,7 +271,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
     # Groups are combined by ":" and "/" only.
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
         groups_node = _two_sided_formulaic_tree(f"y ~ {groups}", formula_excerpt).args[1]
-        groupings = _sorted_terms(_terms_of_node(groups_node, formula_excerpt))
+        groupings = _terms_by_order(_terms_of_node(groups_node, formula_excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
             f"({effects}|{groups}) in {formula_excerpt} needs columns as its groups, such as reader, "

@@ -34,9 +34,9 @@ _LOG_ODDS_ONE = 2
 _LOG_PRECISION = 3
 _N_PREDICTORS = 4
 #: Names of the predictors that are made of the model matrix.
-_PARTS = ("mean", "zero", "one")
+_PART_NAMES = ("mean", "zero", "one")
 #: Predictors of a model without zeros and ones, whose log odds are minus infinity.
-_DEFAULTS = np.array([0.0, -np.inf, -np.inf, 0.0])
+_NO_BOUNDARIES = np.array([0.0, -np.inf, -np.inf, 0.0])
 
 
 def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
@@ -73,21 +73,24 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     constant = np.ones((len(response), 1))
     designs = [matrix] * len(part_columns) + [constant]
     mle = maximize_likelihood(
-        designs, start, likelihood_of_present_predictors(likelihood, present, _DEFAULTS), label
+        designs,
+        start,
+        likelihood_of_present_predictors(likelihood, present, _NO_BOUNDARIES),
+        label,
     )
 
     def boundary_probabilities_and_interior_mean(
         predictors: np.ndarray,
     ) -> BoundaryProbabilitiesAndInteriorMean:
-        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _DEFAULTS))
+        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _NO_BOUNDARIES))
 
     return solution_at_maximum(
         mle,
         matrix,
         response,
         intercept,
-        predictor_names=tuple(_PARTS[column] for column in part_columns),
-        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _DEFAULTS),
+        predictor_names=tuple(_PART_NAMES[column] for column in part_columns),
+        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _NO_BOUNDARIES),
         boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
@@ -133,7 +136,9 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
         return
     infinite = _are_boundaries_separated(matrix, list(boundaries.values()))
     separated = [
-        f"{_PARTS[column]}s" for column, is_infinite in zip(boundaries, infinite, strict=True) if is_infinite
+        f"{_PART_NAMES[column]}s"
+        for column, is_infinite in zip(boundaries, infinite, strict=True)
+        if is_infinite
     ]
     if separated:
         raise NotEstimableError(

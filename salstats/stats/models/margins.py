@@ -213,7 +213,7 @@ def marginal_contrasts(
         ]
         # In models of gaps, reference - method, a larger estimate is a lower score of the method.
         score_sign = -1 if fitted.reference else 1
-        frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), score_sign))
+        frame = frame.assign(**_equivalence_verdict_columns(frame, margin, np.array(responses), score_sign))
     family_columns = [column for column in (*fitted.by, "formula", *columns) if column != term]
     if procedure == TUKEY:
         return tukey_frame(frame, family_columns, term)
@@ -299,10 +299,10 @@ def _estimate_difference(estimate: MarginalEstimate, reference: MarginalEstimate
     return MarginalEstimate(estimate.value - reference.value, estimate.gradient - reference.gradient)
 
 
-def _margin_columns(
+def _equivalence_verdict_columns(
     frame: pd.DataFrame, margin: Margin, responses: np.ndarray, score_sign: int
 ) -> dict[str, Any]:
-    """Return the columns of verdict, margin and P value of the contrasts.
+    """Return the columns of verdict, equivalence margin and P value of the contrasts.
 
     `responses` (n,) are the metrics of the left sides. `score_sign` is 1 where a larger estimate is a higher
     score, and -1 where it is a lower one.
@@ -340,8 +340,8 @@ def marginal_slopes(
                 value=covariate,
                 choices=numeric,
             )
-        cells = _level_combinations(model, by, {})
-        row_sets = [_rows_to_average(model, cell, by, average, {}) for cell in cells]
+        cells = _level_combinations(model, by, at={})
+        row_sets = [_rows_to_average(model, cell, by, average, at={}) for cell in cells]
         slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
@@ -366,16 +366,16 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
         )
         for column in columns:
             if column in numeric:
-                all_rows = _rows_to_average(model, {}, (), "rows", {})
+                all_rows = _rows_to_average(model, cell={}, by=(), average="rows", at={})
                 effects += _average_means_or_slopes(fitted, model, [all_rows], notes, covariate=column)
                 term_names.append(column)
                 reference_levels.append(None)
                 continue
-            cells = _level_combinations(model, [column], {})
+            cells = _level_combinations(model, [column], at={})
             if not cells:
                 # A model without rows has no levels.
                 continue
-            row_sets = [_rows_to_average(model, cell, (), "rows", {}) for cell in cells]
+            row_sets = [_rows_to_average(model, cell, by=(), average="rows", at={}) for cell in cells]
             reference_mean, *level_means = _average_means_or_slopes(fitted, model, row_sets, notes)
             effects += [_estimate_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])

@@ -26,7 +26,7 @@ _CUTPOINT_ONE = 2
 _LOG_PRECISION = 3
 _N_PREDICTORS = 4
 #: Predictors of a model without zeros and ones, whose probabilities are 0 with infinite cutpoints.
-_DEFAULTS = np.array([0.0, -np.inf, np.inf, 0.0])
+_NO_BOUNDARIES = np.array([0.0, -np.inf, np.inf, 0.0])
 
 
 def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
@@ -60,17 +60,18 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     mle = maximize_likelihood(
         designs,
         _starting_parameters(matrix, response, interior, present),
-        likelihood_of_present_predictors(likelihood, present, _DEFAULTS),
+        likelihood_of_present_predictors(likelihood, present, _NO_BOUNDARIES),
         label,
     )
 
     def boundary_probabilities_and_interior_mean(
         predictors: np.ndarray,
     ) -> BoundaryProbabilitiesAndInteriorMean:
-        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _DEFAULTS))
+        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _NO_BOUNDARIES))
 
+    # The parameters after the coefficients: cutpoints, NaN for a boundary without scores, and log precision
     constants = mle.parameters[None, matrix.shape[1] :]
-    estimates = full_predictors(constants, present[1:], _DEFAULTS)[0]
+    estimates = full_predictors(constants, present[1:], _NO_BOUNDARIES)[0]
     finite = np.where(np.isfinite(estimates), estimates, np.nan)
     return solution_at_maximum(
         mle,
@@ -78,7 +79,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         response,
         intercept,
         predictor_names=("",),
-        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _DEFAULTS),
+        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _NO_BOUNDARIES),
         boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={
             "cutpoint_zero": float(finite[_CUTPOINT_ZERO]),

@@ -51,15 +51,15 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
     column_sizes = np.abs(matrix).max(axis=0)
     scaled_matrix = matrix / column_sizes
     # The search for limits reaches values too large for HiGHS; a power of 2 rescales them without rounding.
-    unit = 2.0 ** np.frexp(np.abs(response).max())[1]
+    response_scale = 2.0 ** np.frexp(np.abs(response).max())[1]
     program = optimize.linprog(
-        -response / unit,
+        -response / response_scale,
         A_eq=scaled_matrix.T,
         b_eq=(1 - quantile) * scaled_matrix.sum(axis=0),
         bounds=(0, 1),
         method="highs-ds",
     )
-    coefficients = -program.eqlin.marginals * unit / column_sizes
+    coefficients = -program.eqlin.marginals * response_scale / column_sizes
     return RegressionQuantile(coefficients, scores=np.asarray(program.x) - (1 - quantile))
 
 
@@ -183,8 +183,8 @@ def quantile_regress(
     Returns
     -------
     DataFrame
-        As `regress`, without `std_error` and `errors`: `statistic` is t at 0 and `df` units - 1; `family` is
-        "median", or "quantile" with the probability; `interval` "rank_score".
+        As `regress`, without `std_error`, `errors` and `exponentiated`: `statistic` is t at 0 and `df` units
+        - 1; `family` is "median", or "quantile" with the probability; `interval` "rank_score".
 
     Raises
     ------

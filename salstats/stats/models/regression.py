@@ -134,9 +134,10 @@ def regress(
             single cluster, and a coefficient that one cluster (with hc0 ... hc3: one row) determines alone,
             and so are the columns that depend on it.
         df
-            Degrees of freedom of Student's t: Satterthwaite's with `cr2` and `mancl-derouen`, G - 1 with
-            `errors="cluster"`, else n - k for the gaussian and fractional families. NaN means the normal
-            distribution: families of a full likelihood, such as the binomial, errors not clustered; `cr0`.
+            Degrees of freedom of Student's t: Satterthwaite's with `cr2` and `mancl-derouen`, those of the
+            option for mixed models, G - 1 with `errors="cluster"`, else n - k for the gaussian and fractional
+            families. NaN means the normal distribution: `cr0`, and errors that are not clustered in families
+            of a full likelihood, such as the binomial.
         p_value, p_adjusted
             Two-sided; `p_adjusted`, and the last columns `n_tests, procedure`, only with `adjust`.
         conf_low, conf_high, conf_level
