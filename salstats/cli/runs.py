@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from salstats.study import Study
 
 #: Rows of scores that `read` prints at most.
-_N_ROWS = 20
+_N_PRINTED_ROWS = 20
 
 
 def write_result(run: CommandRun, source: Source) -> None:
@@ -41,8 +41,8 @@ def run_read(run: CommandRun, source: Source) -> None:
     if run.output is not None or run.print_all:
         run.deliver(frame)
         return
-    run.deliver(frame.head(_N_ROWS))
-    if len(frame) > _N_ROWS:
+    run.deliver(frame.head(_N_PRINTED_ROWS))
+    if len(frame) > _N_PRINTED_ROWS:
         print(f"... {len(frame)} rows in all; write them with -o")
 
 
@@ -70,10 +70,10 @@ def run_estimate_with_optional_bounds(run: CommandRun, source: Source) -> None:
 def _with_missing_bounds(
     frame: "pd.DataFrame", scores: "pd.DataFrame", limit_texts: list[str] | None
 ) -> "pd.DataFrame":
-    """Add the bounds of undefined scores; those of comparisons are made from the scores."""
+    """Add the bounds of undefined scores; bounds of comparisons need the scores themselves."""
     import salstats as ss
 
-    # a margin without two sides is refused by the function
+    # A limit without both sides is an error of `missing_bounds`.
     limits: Any = None
     if limit_texts:
         limits = margin_or_margins_by_metric(limit_texts, "--limits", "0:50 or hd95=0:50")
@@ -107,7 +107,7 @@ def run_regress(run: CommandRun, source: Source) -> None:
         data = ss.normalize(data, split(covariates) or [], within=within)
     [formula] = run.arguments
     if len(formula) == 1:
-        # a single formula is no list
+        # The function takes a single formula as text.
         [formula] = formula
     terms = run.function(data, formula, **run.options)
     if components_file is not None or joint_file is not None:
@@ -137,7 +137,7 @@ def run_mrmc(run: CommandRun, source: Source) -> None:
 
 
 def _options_for(function: Callable[..., Any], run: CommandRun) -> dict[str, Any]:
-    """Return those options of a run that a further function takes, too."""
+    """Return the options of a run that another function takes as well."""
     return {name: run.options[name] for name in signature(function).parameters if name in run.options}
 
 
@@ -149,7 +149,7 @@ def _write_result_frame(frame: "pd.DataFrame", path: Path, run: CommandRun) -> N
 
 
 def _pop_further_files(run: CommandRun, *names: str) -> list[Path | None]:
-    """Take the files that a command writes besides its output from the options of a run.
+    """Remove the files that a command writes besides its output from the options of a run; return them.
 
     Raises an error before any work is done where a file cannot be written or two options name one file.
     """
@@ -202,7 +202,7 @@ def run_tune(run: CommandRun, source: Source) -> None:
 
 
 def run_segment(run: CommandRun, source: Source) -> None:
-    """Write masks, which are no frame."""
+    """Write masks to a .json file."""
     from salstats.files.outputs import check_target
 
     check_target(run.output or "", (".json",), overwrite=run.overwrite)
@@ -213,10 +213,11 @@ def run_segment(run: CommandRun, source: Source) -> None:
 
 
 def run_gallery(run: CommandRun, source: Source) -> None:
-    """Draw the cases that are named, or else those that stand out in a file of scores."""
+    """Draw the named cases or, without these, the worst, median and best cases of a file of scores."""
     import pandas as pd
 
     import salstats as ss
+    from salstats.checks import check_columns
     from salstats.cli.sources import read_written_frame
     from salstats.display.export.figure_files import FIGURE_SUFFIXES
     from salstats.files.outputs import check_target
@@ -232,6 +233,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
     study = source.read(run)
     if scores_file is not None:
         scores = read_written_frame(scores_file)
+        check_columns(scores, ("task", "method"), str(scores_file))
         run.options["scores"] = scores[scores["task"].isin(study.tasks)]
     if case_names:
         index = pd.MultiIndex.from_product([case_names, study.tasks], names=["case", "task"])
@@ -239,7 +241,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
     else:
         scores = run.options["scores"]
         if picked_by is None:
-            # a method without a column in the gallery picks none of its rows
+            # Methods that the gallery does not draw pick no cases.
             scores = scores[scores["method"].isin(_drawn_methods(study, run.options.get("methods")))]
         cases = ss.pick_cases(scores, at=picks, metric=run.options.get("metric"), method=picked_by)
     with spinner("Drawing"):
@@ -248,7 +250,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
 
 
 def _drawn_methods(study: "Study", names: Iterable[str] | None) -> set[str]:
-    """Return the methods of a gallery: those of names such as "gradcam:densenet121", else of the study."""
+    """Return the methods that a gallery draws: those of `names`, such as "gradcam:densenet121", else all."""
     if names is None:
         return {series.method for series in study.series}
     return {name.partition(":")[0] for name in names}

@@ -426,6 +426,17 @@ def test_a_gallery_shows_the_picked_or_the_named_cases(capsys, folder):
     assert (folder / "picked.txt").read_text(encoding="utf-8").startswith("Threshold")
 
 
+@pytest.mark.parametrize("column", ["task", "method"])
+def test_a_gallery_names_the_column_that_its_scores_lack(capsys, folder, column):
+    assert run(["score", "study", "--metrics", "iou", "-o", "scores.csv"]) == 0
+    ss.read_data("scores.csv").drop(columns=column).to_csv("lacking.csv", index=False)
+    capsys.readouterr()
+    assert run(["gallery", "study", "--scores", "lacking.csv", "-o", "gallery.svg"]) == 2
+    line = error_line(capsys)
+    assert "lacking.csv" in line
+    assert f"'{column}'" in line
+
+
 def test_a_gallery_of_folders_draws_the_masks_of_people(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     mask = np.pad(np.ones((8, 8), bool), 6)
