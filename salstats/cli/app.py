@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from salstats.cli.commands import Command
 
 #: Greatest number of characters of a message; the middle of a longer one is left out.
-_LONGEST = 2000
+_MAX_MESSAGE_CHARS = 2000
 _SUMMARY = "Statistics for saliency maps: maps or files of per-case scores in, tidy tables out."
 
 
 class _Terminated(BaseException):
-    """The process is to end, after half-written files are removed and workers have ended."""
+    """Raised by a signal, so that half-written files are removed and workers end before the process does."""
 
 
 def _raise_terminated(number: int, _: object) -> None:
-    """End in order at the first signal, and at once at the second."""
+    """Raise `_Terminated` at the first signal; a second one ends the process at once."""
     signal.signal(number, signal.SIG_DFL)
     raise _Terminated
 
@@ -41,7 +41,7 @@ def _raise_terminated(number: int, _: object) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; bad usage and bad input give one line on stderr and exit code 2."""
     signal.signal(signal.SIGTERM, _raise_terminated)
-    # a pipe on Windows has a code page that lacks most letters
+    # On Windows the code page of a pipe lacks most letters, which would raise an error.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -64,23 +64,23 @@ def run(arguments: list[str]) -> int:
                 raise
             return code_of_error
     if caught:
-        # only now: pandas comes with the checks, and `--help` must not wait for it
+        # Imported late, since this imports pandas, for which `--help` must not wait.
         from salstats.errors import first_warning_by_subject
 
-        texts = [_text_with_flags(warning, flags) for warning in first_warning_by_subject(caught).values()]
+        texts = [_message_with_flags(warning, flags) for warning in first_warning_by_subject(caught).values()]
         for text in dict.fromkeys(texts):
             print(f"salstats: warning: {_as_one_line(text)}", file=sys.stderr)
     return code
 
 
 def execute_raising_errors(arguments: list[str], flags_to_fill: dict[str, str] | None = None) -> int:
-    """Run one command, whose errors are raised, and return its exit code.
+    """Run one command and return its exit code; errors are raised.
 
-    `flags_to_fill` gets the flag of each parameter of the command.
+    The flag of each parameter of the command is added to `flags_to_fill`.
     """
     app = make_app(_first_non_option(arguments), flags_to_fill)
     code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
-    # a reader that went away is met here, not after the exit code is decided
+    # If the program that reads the output has ended, the error is raised here and not at the exit.
     sys.stdout.flush()
     return int(code)
 
@@ -89,7 +89,7 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
     """Write one line on stderr and return the exit code; None for an error of the program."""
     match error:
         case typer.BadParameter(param=None, message=message):
-            # one of ours, which names its option itself
+            # These errors of the package's commands name their option in the message.
             return _print_error(message)
         case typer.TyperException():
             message = error.format_message()
@@ -101,11 +101,11 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
         case _Terminated():
             return _print_error("terminated", code=143)
         case BrokenPipeError() | SystemExit():
-            # the reader of our output went away, as `| head` does; typer makes that its own exit
+            # The program that reads the output has ended, as in `| head`; typer turns that into an exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         case MemoryError():
-            reason = str(error) or "no more could be had"
+            reason = str(error) or "no more is available"
             return _print_error(f"not enough memory for this ({reason}); ask for less at a time")
         case ModuleNotFoundError(name=str(name)) if not name.startswith("salstats"):
             from salstats.errors import missing_package_error
@@ -117,17 +117,20 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
 
 
 def _report_bad_input(error: OSError | ValueError, flags: Mapping[str, str]) -> int | None:
-    """Write what was wrong with the input; None where a developer asks for the traceback."""
+    """Write the error and return its exit code.
+
+    Return None for an error that may be one of the program if SALSTATS_TRACEBACK asks for its traceback.
+    """
     from salstats.errors import SalstatsError
 
     is_expected = isinstance(error, SalstatsError | OSError)
     if not is_expected and os.environ.get("SALSTATS_TRACEBACK"):
         return None
-    return _print_error(_text_with_flags(error, flags))
+    return _print_error(_message_with_flags(error, flags))
 
 
 def _first_non_option(arguments: list[str]) -> str:
-    """Return the first argument that is no option, "" where there is none."""
+    """Return the first argument that is not an option, "" where there is none."""
     for argument in _arguments_or_completed_line(arguments):
         if not argument.startswith("-"):
             return argument
@@ -142,7 +145,7 @@ def _arguments_or_completed_line(arguments: list[str]) -> list[str]:
     return line.split()[1:]
 
 
-def _text_with_flags(problem: BaseException, flags: Mapping[str, str]) -> str:
+def _message_with_flags(problem: BaseException, flags: Mapping[str, str]) -> str:
     """Write an error or a warning with the flags of the command that ran."""
     from salstats.cli.flag_spelling import FlagSpelling
     from salstats.errors import SalstatsError, SalstatsWarning
@@ -153,12 +156,12 @@ def _text_with_flags(problem: BaseException, flags: Mapping[str, str]) -> str:
 
 
 def _as_one_line(message: str) -> str:
-    """Put a message in one line, cut where a cell is long, and escape what a terminal would obey."""
+    """Write a message on one line, without the middle if it is long, and escape control characters."""
     from salstats.checks import escape_unprintable
 
     line = " ".join(message.split())
-    if len(line) > _LONGEST:
-        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    if len(line) > _MAX_MESSAGE_CHARS:
+        line = f"{line[: _MAX_MESSAGE_CHARS // 2]} ... {line[-_MAX_MESSAGE_CHARS // 2 :]}"
     return escape_unprintable(line)
 
 
@@ -169,7 +172,7 @@ def _print_error(message: str, code: int = 2) -> int:
 
 
 def _hide_types_of_switches(parameters: list[Any]) -> list[Any]:
-    """Return parameters of which switches show no type in the help, as they take no value."""
+    """Return the parameters; switches, which take no value, no longer show a type in the help."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
@@ -188,7 +191,7 @@ class _ShellGroup(TyperGroup):
     """The group of all commands; its switches show no type in the help."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is called; the error for another name of a command says which it is."""
+        """Return the command that is called; the error for one of its other names tells its name."""
         from salstats.cli.commands import COMMANDS
 
         for command in COMMANDS:
@@ -202,14 +205,14 @@ class _ShellGroup(TyperGroup):
 
 
 def make_app(command_name: str, flags_to_fill: dict[str, str] | None = None) -> typer.Typer:
-    """Make the app, in which only one command has its options, as these import what they are of.
+    """Make the app; only one command has its options, since they are made from the imported function.
 
     Parameters
     ----------
     command_name : str
         Name of the command that runs or shows its help.
     flags_to_fill : dict, optional
-        Gets the flag of each parameter of that command.
+        The flag of each parameter of that command is added to it.
     """
     from salstats.cli.commands import COMMANDS, GROUPS
 
@@ -229,7 +232,6 @@ def make_app(command_name: str, flags_to_fill: dict[str, str] | None = None) -> 
             if command.name == command_name and flags_to_fill is not None:
                 flags_to_fill |= _flags_of_parameters(body)
         elif command.name == command_name:
-            # what it calls is imported for its options
             with spinner("Loading"):
                 body = _command_body_filling_flags(command, flags_to_fill)
             help_text = command.summary
@@ -238,6 +240,7 @@ def make_app(command_name: str, flags_to_fill: dict[str, str] | None = None) -> 
             help_text = command.summary
         settings = None
         if command.name == "reproduce":
+            # The flags depend on the study, so that the command itself adds them to `obj`.
             settings = _UNPARSED | {"obj": flags_to_fill}
         app.command(
             command.name, cls=_ShellCommand, help=help_text, rich_help_panel=GROUPS[command.group],
@@ -265,7 +268,7 @@ def _command_body_filling_flags(
     path_type: Any = Path | None if command.source.is_optional else Path
     path = argument("path", command.source.metavar, path_type, command.source.help)
     command_options = options(command, function)
-    # an option of the command goes before one of its reader with the same flag, which then is Python's alone
+    # Where function and reader have the same flag, it sets the function's; Python alone can set the reader's.
     command_flags = {option.flag for option in command_options}
     reading_options = [option for option in command.source.options() if option.flag not in command_flags]
     if flags_to_fill is not None:
@@ -295,7 +298,7 @@ def _command_body_filling_flags(
 
 
 def _placeholder() -> None:
-    """Stand for a command that does not run."""
+    """Stand in for a command that does not run, of which the help shows the name."""
 
 
 def _show_version_or_help(

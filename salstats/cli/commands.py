@@ -20,10 +20,10 @@ from salstats.display.tables.file_formats import TABLE_SUFFIXES
 
 @dataclass(frozen=True)
 class Command:
-    """A command."""
+    """Record of a command: the function that it calls, and what its options add to those of the function."""
 
     name: str
-    #: Key of `GROUPS`, the heading of the help that it stands below.
+    #: Key of `GROUPS`, the headings of the list of commands.
     group: str
     #: Name of the public function that it calls.
     function: str
@@ -36,7 +36,7 @@ class Command:
     main_parameters: tuple[str, ...] | None = None
     #: Help by parameter, where it differs from that of other commands.
     texts: Mapping[str, str] = field(default_factory=dict)
-    #: Kind of estimate that names the choices of `interval`.
+    #: Kind of estimate, which decides the choices of `interval`.
     interval_of: str = ""
     #: Metavar of each positional argument by parameter.
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Command:
     output_help: str = ""
     #: Print where no output is named, although the output is no file of a frame.
     prints: bool = False
-    #: Words that people look for it by; the error for such a command names this one.
+    #: Other words that people may try; the error for such a command suggests this one.
     other_names: tuple[str, ...] = ()
     run: Callable[[CommandRun, Source], None] = runs.write_result
 
@@ -71,7 +71,7 @@ GROUPS = {
     "reproduce": "Reproduce",
 }
 #: Help of parameters in the commands of a group.
-_TEXTS = {
+_HELP_BY_GROUP = {
     "read": FILES,
     "score": SCORING,
     "estimate": STATISTICS,
@@ -83,7 +83,7 @@ _TEXTS = {
 #: Contrasts have two procedures that `adjust` lacks.
 _ADJUST_CONTRASTS = f"{STATISTICS['adjust'].rstrip('.')}, also by max-t or min-p."
 #: Options of tables of means and of gaps to a reference.
-_BOUNDS = (
+_BOUNDS_OPTIONS = (
     option(
         "bounds", bool, False, "Add bounds: every undefined score as the worst, or as the best, possible."
     ),
@@ -213,7 +213,7 @@ COMMANDS = (
         "summarize",
         SCORES,
         "scores.csv --by metric,method --unit patient -o means.csv",
-        extra_options=_BOUNDS,
+        extra_options=_BOUNDS_OPTIONS,
         run=runs.run_estimate_with_optional_bounds,
         summary="Estimate mean scores with confidence intervals.",
         interval_of="mean",
@@ -349,7 +349,7 @@ COMMANDS = (
         "percent_decrease",
         SCORES,
         "scores.csv --reference human --average task -o decrease.csv",
-        extra_options=_BOUNDS,
+        extra_options=_BOUNDS_OPTIONS,
         run=runs.run_estimate_with_optional_bounds,
         summary="Estimate the percentage decrease of each method from a reference.",
         interval_of="percent_decrease",
@@ -362,7 +362,7 @@ COMMANDS = (
         "difference",
         SCORES,
         "scores.csv --reference human --adjust holm --bounds",
-        extra_options=_BOUNDS,
+        extra_options=_BOUNDS_OPTIONS,
         run=runs.run_estimate_with_optional_bounds,
         summary="Estimate the mean difference of each method from a reference.",
         interval_of="difference",
@@ -478,8 +478,8 @@ COMMANDS = (
         STUDY,
         "study --scores scores.csv --metric iou --images images -o examples.pdf",
         flag_words={"labels": "label"},
-        # paths and names are options of one value or of a list here; --human is the folder of people's masks,
-        # as in every command that reads a study
+        # `cases` and `images` are frames and mappings in Python, so they have options of their own below.
+        # As in every command that reads a study, --human is the folder of people's masks.
         omit=("cases", "images", "human"),
         run=runs.run_gallery,
         extra_options=(
@@ -543,13 +543,13 @@ COMMANDS = (
 
 def options(command: Command, function: Callable[..., Any]) -> list[Option]:
     """List the options of a command in the order of its help."""
-    texts = {**_TEXTS[command.group], **command.texts}
+    texts = {**_HELP_BY_GROUP[command.group], **command.texts}
     arguments = []
     for name, metavar in command.arguments.items():
         kind = list[str] if metavar.endswith("...") else str
         arguments.append(argument(name, metavar, kind, texts[name]))
     function_options = []
-    # the options of reading are those of `read` itself
+    # All options of `read` are options for reading, which its source adds.
     if command.name != "read":
         function_options = options_of(
             function,
@@ -577,7 +577,7 @@ def _output_options(command: Command) -> list[Option]:
     replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
     if not command.output_help:
         text = "Write .csv, .parquet or .xlsx; else print a table."
-        # not `--wide`, which is an option for reading
+        # `--wide` would be the usual name, but is an option for reading.
         print_all = option(
             "print_all",
             bool,

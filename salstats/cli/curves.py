@@ -99,7 +99,15 @@ def curves(
     explain = imported_explain()
     cases = image_cases(images)
     network_options = NetworkOptions(
-        tasks_of_outputs(tasks), weights, outputs, probability, layer, size, fit, mean, std
+        tasks=tasks_of_outputs(tasks),
+        weights=weights,
+        outputs=outputs,
+        probability=probability,
+        layer=layer,
+        size=size,
+        fit=fit,
+        mean=mean,
+        std=std,
     )
     options |= {"steps": whole_number(steps, "--steps"), "device": device, "progress": True}
     if baseline is not None:
@@ -107,11 +115,12 @@ def curves(
     if batch_size is not None:
         options["batch_size"] = whole_number(batch_size, "--batch-size")
     model = network_options.network(network)
+    # The functions that measure the curves have the names of the metrics.
     frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in chosen_metrics]
     all_curves = pd.concat(frames, ignore_index=True)
     areas = explain.curve_scores(all_curves)
     if points is not None:
-        # a plot of the curves says what their areas are warned of
+        # The file of curves keeps the warnings of their areas, so that a plot of it can show them.
         write_frame(add_cautions_of_scores(all_curves, areas), points, overwrite=overwrite)
     write_frame(areas, output, overwrite=overwrite)
     print(f"Areas under the curves of {areas['case'].nunique()} images written to {output}")
@@ -125,7 +134,7 @@ def _cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":
 
     scores = ss.read_scores(file)
     check_columns(scores, ("case", "task"), str(file))
-    # where the finding is absent some metrics may have a score and others the reason
+    # Where the finding is absent, one metric may still have a score while another has the reason.
     is_absent = scores[["case", "task"]].assign(absent=has_absent_finding(scores))
     lacks_finding = is_absent.groupby(["case", "task"])["absent"].transform("any")
     return scores.loc[~lacks_finding, ["case", "task"]].drop_duplicates()

@@ -14,11 +14,11 @@ from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
 
 #: Folder of the demo where none is named.
-FOLDER = "salstats-demo"
-#: The part of the digits study that the demo is on.
-ONLY = {"dataset": "textured", "model": "residual"}
+DEFAULT_FOLDER = "salstats-demo"
+#: The part of the digits study that the demo uses.
+DEMO_SUBSET = {"dataset": "textured", "model": "residual"}
 METRICS = ("iou", "hit")
-#: Label of the human benchmark, who is simulated here.
+#: Label of the human benchmark, an annotator who is simulated.
 ANNOTATOR = "Simulated annotator"
 #: Columns of the scores that are printed.
 PRINTED_COLUMNS = ["case", "task", "method", "metric", "score", "prob", "area_ratio", "elongation"]
@@ -36,12 +36,12 @@ def run_demo(
     no torch: the maps were scored when the study was built. The folder, where none is named, is the first
     free one of `salstats-demo`, `salstats-demo-2` ...; one with other files in it is never replaced.
     """
-    target = free_folder(overwrite=overwrite) if folder is None else Path(folder)
+    target = default_folder(overwrite=overwrite) if folder is None else Path(folder)
     target = check_report_folder(target, overwrite=overwrite)
     with spinner("Reading"):
-        # without the column from which texts learn that the annotator is simulated: the demo's labels say so
+        # The column `human_label` names the annotator in texts; here the demo's own labels do.
         study = ss.datasets.load_digits_scores().drop(columns="human_label")
-    is_of_demo = (study["dataset"] == ONLY["dataset"]) & (study["model"] == ONLY["model"])
+    is_of_demo = (study["dataset"] == DEMO_SUBSET["dataset"]) & (study["model"] == DEMO_SUBSET["model"])
     demo_scores = study[is_of_demo]
     scores = demo_scores[demo_scores["metric"].isin(METRICS)].reset_index(drop=True)
     print(
@@ -60,7 +60,7 @@ def run_demo(
     frames = ss.report(
         study[study["metric"].isin(METRICS)],
         target,
-        only=ONLY,
+        only=DEMO_SUBSET,
         inputs=[ss.datasets.data_folder() / "digits" / "scores.parquet"],
         code=f'ss.datasets.load_digits_scores().query("metric in {list(METRICS)}")',
         progress=True,
@@ -78,19 +78,19 @@ def demo_method_labels() -> dict[str, Any]:
     """Return labels that order the methods and name the simulated annotator."""
     names = Labels()
     order = {HUMAN: ANNOTATOR} | {m: names.value("method", m) for m in _METHODS}
-    # by column for tables and figures, by itself for the legend of outlines
+    # Tables and figures take the label from the column `method`, the legend of outlines by the name alone.
     return {"method": order, HUMAN: ANNOTATOR}
 
 
-def free_folder(*, overwrite: bool = False) -> Path:
-    """Return the demo's folder or, unless it is replaced, the first numbered one that does not exist."""
+def default_folder(*, overwrite: bool = False) -> Path:
+    """Return `salstats-demo` or, where it exists and is not replaced, the first free `salstats-demo-N`."""
     if overwrite:
-        return Path(FOLDER)
-    folder = Path(FOLDER)
+        return Path(DEFAULT_FOLDER)
+    folder = Path(DEFAULT_FOLDER)
     number = 1
     while folder.exists():
         number += 1
-        folder = Path(f"{FOLDER}-{number}")
+        folder = Path(f"{DEFAULT_FOLDER}-{number}")
     return folder
 
 

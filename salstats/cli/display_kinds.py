@@ -32,16 +32,16 @@ class DisplayKinds:
     noun: str
     #: Name of the command.
     command: str
-    #: Kinds with the columns, and terms such as "term:mean", that a frame of the kind has.
-    columns: tuple[tuple[str, str], ...]
+    #: Pairs of a kind and of the columns, and terms such as "term:mean", that a frame of the kind has.
+    kinds_and_columns: tuple[tuple[str, str], ...]
     #: Parameters that belong to the file and not to the kind.
     omit: tuple[str, ...] = ()
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Return the function of each kind, those that columns choose first."""
+        """Return the function of each kind; kinds that columns choose come first."""
         import salstats as ss
 
-        names = [f"{self.prefix}{kind}" for kind, _ in self.columns]
+        names = [f"{self.prefix}{kind}" for kind, _ in self.kinds_and_columns]
         names += [name for name in dir(ss) if name.startswith(self.prefix)]
         functions = {}
         for name in dict.fromkeys(names):
@@ -51,7 +51,7 @@ class DisplayKinds:
         return functions
 
     def options(self) -> list[Option]:
-        """Make `--as` and the options of all kinds; the help of an option that few kinds have names these."""
+        """Make `--as` and the options of all kinds; help names the kinds of an option that not all have."""
         import salstats as ss
 
         functions = self.functions()
@@ -88,20 +88,20 @@ class DisplayKinds:
         from salstats.checks import quoted
         from salstats.errors import Message, SalstatsError, Setting
 
-        features = {str(name) for name in frame.columns}
-        if "term" in features:
-            features |= {f"term:{term}" for term in frame["term"].unique()}
+        columns_and_terms = {str(name) for name in frame.columns}
+        if "term" in columns_and_terms:
+            columns_and_terms |= {f"term:{term}" for term in frame["term"].unique()}
         # kinds whose columns and terms the frame has
         candidates = []
-        for kind, columns in self.columns:
+        for kind, columns in self.kinds_and_columns:
             required = set(columns.split())
-            if required <= features:
+            if required <= columns_and_terms:
                 candidates.append((kind, required))
-        # a kind that requires more columns goes before one that requires some of these
+        # A kind is left out where another requires the same columns and more.
         kinds = []
         for kind, required in candidates:
-            is_most_special = not any(required < columns for _, columns in candidates)
-            if is_most_special and kind not in kinds:
+            is_most_specific = not any(required < columns for _, columns in candidates)
+            if is_most_specific and kind not in kinds:
                 kinds.append(kind)
         if len(kinds) == 1:
             return kinds[0]
@@ -122,7 +122,7 @@ class DisplayKinds:
         )
 
     def make(self, run: CommandRun, source: Source) -> Any:
-        """Make the table or figure of a run's file; write on stderr which kind of figure columns chose."""
+        """Make the table or figure of a run's file; write a kind of figure that columns chose on stderr."""
         from salstats.checks import check_choice
 
         frame = source.read(run)
@@ -145,13 +145,13 @@ class DisplayKinds:
         with spinner(f"Making the {self.noun}"):
             for name, value in options.items():
                 if isinstance(value, Path):
-                    # a further frame that the function takes
+                    # The option is the file of a further frame.
                     options[name] = read_written_frame(value)
             return functions[kind](frame, **options)
 
 
 def _takes_one_frame(function: Callable[..., Any]) -> bool:
-    """Return whether a function has one positional parameter and needs no other."""
+    """Tell whether a function has one positional parameter and requires no other."""
     parameters = inspect.signature(function).parameters.values()
     n_required = sum(parameter.default is parameter.empty for parameter in parameters)
     n_positional = sum(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)

@@ -56,7 +56,7 @@ def doctor() -> None:
 
 
 def _requirements_with_versions(extra: str = "") -> list[tuple[str, str]]:
-    """Return what salstats or an extra of it needs, each with its version or what is wrong with that."""
+    """Return the packages that salstats or one of its extras requires, with their versions or problems."""
     from packaging.requirements import Requirement
 
     try:
@@ -65,8 +65,10 @@ def _requirements_with_versions(extra: str = "") -> list[tuple[str, str]]:
         texts = []
     requirements = []
     for requirement in map(Requirement, texts):
-        marker = requirement.marker
-        applies = not extra if marker is None else marker.evaluate({"extra": extra})
+        # Every requirement of an extra has a marker.
+        applies = not extra
+        if requirement.marker is not None:
+            applies = requirement.marker.evaluate({"extra": extra})
         if applies and requirement.name != "salstats":
             requirements.append((requirement.name, _version_or_problem(requirement)))
     return requirements
@@ -125,10 +127,10 @@ def _optional_part_lines() -> Iterator[tuple[str, str]]:
     except ModuleNotFoundError as error:
         yield "font of figures", f"not looked for without {error.name}"
         return
-    face = font()
-    if face.startswith("DejaVu"):
-        face += ", Matplotlib's own: journals ask for Arial; Liberation Sans has the same widths"
-    yield "font of figures", face
+    font_text = font()
+    if font_text.startswith("DejaVu"):
+        font_text += ", Matplotlib's own: journals ask for Arial; Liberation Sans has the same widths"
+    yield "font of figures", font_text
 
 
 def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
@@ -141,6 +143,7 @@ def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
         yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
     except ModuleNotFoundError:
         yield "cores", "not counted without joblib"
+    # The limit of a table grows with its file; this is the largest.
     table_gb = memory_limit_bytes(file_bytes=math.inf) / 2**30
     file_gb = memory_limit_bytes() / 2**30
     yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT_VARIABLE}=8 in the environment sets 8 GB"

@@ -30,6 +30,7 @@ class FlagSpelling(Spelling):
         flag = self.flags.get(setting.option)
         if flag is None:
             return super().setting(setting)
+        # "--progress/--no-progress" turns a switch on and off.
         on, _, off = flag.partition("/")
         match setting.value:
             case _ if setting.value is NO_VALUE:
@@ -75,7 +76,7 @@ class FlagSpelling(Spelling):
 
 
 def _colon_joined_text(value: object) -> str:
-    """Write what a column holds, (method, metric, reader) or the method alone, as `--score` takes it."""
+    """Write the content of a column, (method, metric, reader) or the method alone, as `--score` takes it."""
     if isinstance(value, tuple):
         names = ["" if name is None else str(name) for name in value]
         return ":".join(names)

@@ -68,7 +68,15 @@ def make_maps(
     tasks_of_network = tasks_of_outputs(tasks)
     cases = image_cases(images)
     network_options = NetworkOptions(
-        tasks_of_network, weights, outputs, probability, layer, size, fit, mean, std
+        tasks=tasks_of_network,
+        weights=weights,
+        outputs=outputs,
+        probability=probability,
+        layer=layer,
+        size=size,
+        fit=fit,
+        mean=mean,
+        std=std,
     )
     networks = [network_options.network(name) for name in network]
     run_options = {}
@@ -94,7 +102,7 @@ def make_maps(
 
 
 def _method_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read options of single methods: literals of Python, such as 5, None and [1, 2], and else as text."""
+    """Return options by method; values that are Python literals, such as 5 or [1, 2], are read as these."""
     options: dict[str, dict[str, Any]] = {}
     for name, text in repeated_assignments(texts, "--option", "rise.n_masks=500").items():
         method, dot, option = name.partition(".")

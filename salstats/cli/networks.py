@@ -100,7 +100,7 @@ Std = Annotated[
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Options of networks of torchvision, as they were typed; of a Python function `probability` alone."""
+    """Options of networks of torchvision, as text; for a Python function only `probability` may be given."""
 
     tasks: list[str] | dict[str, int] | None
     weights: Path | None
@@ -119,7 +119,7 @@ class NetworkOptions:
             network = network_of_function(name)
             if self.probability is None:
                 return network
-            # hints about the outputs name this option, and a network of any kind may need it
+            # Errors about a network's outputs suggest `--probability`, so it works for every network.
             return replace(network, probability=self.probability)
         missing = []
         if self.weights is None:
@@ -154,14 +154,13 @@ class NetworkOptions:
 
 
 def imported_explain() -> ModuleType:
-    """Import the torch side; the error where torch is missing says how to install it."""
+    """Import `salstats.explain`; without torch, raise an error that says how to install it."""
     from salstats.errors import SalstatsError
 
     try:
-        # only here: it needs the extra
         with spinner("Loading"):
             explain = import_module("salstats.explain")
-            # the first attribute imports torch
+            # The module imports torch when an attribute is first used.
             explain.make_maps  # noqa: B018
     except ModuleNotFoundError as error:
         raise SalstatsError(str(error)) from error
@@ -207,7 +206,7 @@ def image_cases(folder: Path) -> dict[str, Path]:
 
 
 def network_of_function(path: str) -> Any:
-    """Return the network that a Python function makes, or that a name in a module stands for.
+    """Return the network that a module or file has under a name, or that its function of this name makes.
 
     `path` is MODULE:NAME or FILE.py:NAME.
     """
@@ -254,7 +253,7 @@ def network_of_function(path: str) -> Any:
 
 
 def _preparation(size_text: str, fit: str, **channel_texts: Sequence[str] | None) -> "Preparation":
-    """Read how images are prepared for a network of torchvision."""
+    """Return the preparation of images for a network of torchvision; `channel_texts` are `mean` and `std`."""
     from salstats.images.preparation import IMAGENET, Preparation
 
     height, _, width = size_text.partition("x")
@@ -263,6 +262,6 @@ def _preparation(size_text: str, fit: str, **channel_texts: Sequence[str] | None
     for name, texts in channel_texts.items():
         if texts:
             values = numbers(texts, f"--{name}", float)
-            # one value is that of every channel
+            # A single value is used for every channel.
             statistics[name] = values[0] if len(values) == 1 else tuple(values)
     return Preparation(shape, fit=fit, **statistics)

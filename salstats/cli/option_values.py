@@ -12,7 +12,7 @@ import typer
 
 #: Endings of tables that can be read.
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
-#: Beginning of the name of a label that is a colour.
+#: Prefix of a name that is given a colour instead of a label.
 _COLOURS = "colours:"
 
 
@@ -60,7 +60,7 @@ def numbers(values: Sequence[str], flag: str, number_type: Callable[[str], float
 
 
 def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
-    """Read a repeated option such as `gradcam=Grad-CAM, resized`; commas are its own."""
+    """Read a repeated option such as `gradcam=Grad-CAM, resized`; a value may contain commas."""
     named: dict[str, str] = {}
     for text in values:
         name, equals, value = text.partition("=")
@@ -73,7 +73,10 @@ def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict
 
 
 def path_or_paths_by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
-    """Read one path, or a repeated option such as `gradcam=DIR`; a path alone among several names itself."""
+    """Read one path, or a repeated option such as `gradcam=DIR` by name.
+
+    The name of a path without one, among several, is its last part.
+    """
     from salstats.files.input_files import is_one_unnamed_value
 
     if is_one_unnamed_value(values):
@@ -130,7 +133,7 @@ def value_or_values_by_name(values: Sequence[str], flag: str, example: str) -> s
 def value_or_values_by_method(
     values: Sequence[str], flag: str, example: str
 ) -> str | dict[tuple[None, str], str]:
-    """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
+    """Read a value or file for all, or `ig=100,lrp=80` by (None, method); None stands for all tasks."""
     named = value_or_values_by_name(values, flag, example)
     if isinstance(named, str):
         return named
@@ -153,7 +156,7 @@ def spacing_or_table_path(text: str, flag: str, example: str) -> float | tuple[f
 def method_metric_reader_by_column(
     values: Sequence[str], flag: str, example: str
 ) -> dict[str, str | tuple[str | None, ...]]:
-    """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
+    """Read COLUMN=METHOD:METRIC:READER; its end may be left out, and METHOD or METRIC be left empty."""
     targets: dict[str, str | tuple[str | None, ...]] = {}
     for name, target in comma_separated_assignments(values, flag, example).items():
         levels = target.split(":")
@@ -163,7 +166,7 @@ def method_metric_reader_by_column(
             # a method alone
             targets[name] = target
         else:
-            # what stands empty, as the method in `=:iou`, is a column of the file
+            # A column of the file gives what is left empty, as the method in `r1_iou=:iou`.
             targets[name] = tuple(level or None for level in levels)
     return targets
 
@@ -171,7 +174,7 @@ def method_metric_reader_by_column(
 def value_or_values_by_metric(
     values: Sequence[str], flag: str, example: str, convert: Callable[[str], Any] = float
 ) -> Any | dict[str, Any]:
-    """Read a number for all metrics, or one of each."""
+    """Read one value for all metrics, or a value for each metric."""
     texts = split(values) or []
     try:
         if len(texts) == 1 and "=" not in texts[0]:
@@ -184,14 +187,14 @@ def value_or_values_by_metric(
 def margin_or_margins_by_metric(
     values: Sequence[str], flag: str, example: str
 ) -> float | tuple[float | None, ...] | dict[str, float | tuple[float | None, ...]]:
-    """Read a margin, or that of each metric: 0.05, or LOW:HIGH with one side left empty."""
+    """Read one margin, or a margin for each metric: 0.05, or LOW:HIGH of which one may be left empty."""
     margins: float | tuple[float | None, ...] | dict[str, float | tuple[float | None, ...]]
     margins = value_or_values_by_metric(values, flag, example, _number_or_bounds)
     return margins
 
 
 def column_or_weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
-    """Read a column, `unit`, or weights of what is averaged over."""
+    """Read a column, `unit`, or a weight for each value that is averaged over, such as a task."""
     if len(values) == 1 and "=" not in values[0]:
         return values[0]
     try:
@@ -203,7 +206,7 @@ def column_or_weights(values: Sequence[str], flag: str, example: str) -> str | d
 
 
 def _number_or_bounds(text: str) -> float | tuple[float | None, ...]:
-    """Read a number, or LOW:HIGH of which one may be missing."""
+    """Read a number, or LOW:HIGH of which one may be left empty (None)."""
     if ":" not in text:
         return float(text)
     bounds: list[float | None] = []
@@ -213,7 +216,7 @@ def _number_or_bounds(text: str) -> float | tuple[float | None, ...]:
 
 
 def options_by_metric(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
-    """Read options of single metrics; what reads as a number is one."""
+    """Read options of single metrics, by metric and option; values that look like numbers become numbers."""
     options: dict[str, dict[str, Any]] = {}
     for name, text in comma_separated_assignments(values, flag, example).items():
         metric, dot, option = name.partition(".")
@@ -227,11 +230,11 @@ def options_by_metric(values: Sequence[str], flag: str, example: str) -> dict[st
 
 
 def paths_or_paths_by_covariate(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
-    """Read files to join, or covariates and their files with a task per column."""
+    """Read files to join; COVARIATE=FILE, whose file has a task per column, becomes a dict."""
     files: list[str | dict[str, str]] = []
     for text in split(values) or []:
         name, equals, path = text.partition("=")
-        # a path may hold "=" itself
+        # A path may contain "=" itself.
         if equals and path and not os.path.lexists(text):
             files.append({name: path})
         else:

@@ -28,7 +28,7 @@ def reproduce(
     if key in _HELP:
         print(context.get_help())
         return
-    # imported late: pandas comes with these, and `--help` must not wait for that
+    # Imported late, since these import pandas, for which `--help` must not wait.
     with spinner("Loading"):
         from salstats.cli.flag_spelling import FlagSpelling
         from salstats.files.paths import forbidding_outputs_as_inputs
@@ -46,7 +46,7 @@ def reproduce(
     if set(context.args) & set(_HELP):
         print(parser.format_help())
         return
-    # messages name options by these
+    # Errors are written by the command line, with these flags.
     context.obj.update(parser.flags)
     with forbidding_outputs_as_inputs():
         code = engine.reproduce(key, context.args, FlagSpelling(parser.flags))

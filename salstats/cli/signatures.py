@@ -49,7 +49,7 @@ class _Form:
 
     @property
     def metavar(self) -> str:
-        """Stand for the value in the help."""
+        """The word that stands for the value in the help."""
         if self.parse in (
             comma_separated_assignments,
             repeated_assignments,
@@ -86,7 +86,7 @@ _FORMS: dict[str, _Form] = {
 }
 #: Parameters that only Python has: arrays, objects, and the progress bar, which commands always show.
 _PYTHON_ONLY = {"draws", "bias", "progress"}
-#: Parameters that the command line takes as one text although Python takes a sequence, too.
+#: Parameters that the command line takes as one text, although Python also takes a sequence.
 _SINGLE_TEXT = {"spacing"}
 #: Value of an option that was set to `none` where the function's default is not None.
 SET_TO_NONE = object()
@@ -130,8 +130,8 @@ class Option:
     flag: str
     #: Parameter that typer reads, with its type, default and help.
     parameter: inspect.Parameter
-    #: Converts what typer returns into the keyword argument; None is "not given".
-    value: Callable[[Any], Any]
+    #: Converts what typer returns into the keyword argument; None stands for an option that is not given.
+    convert: Callable[[Any], Any]
 
     @property
     def typer_info(self) -> Any:
@@ -146,7 +146,7 @@ def keyword_arguments(options: Iterable[Option], typed: Mapping[str, Any]) -> di
     """
     arguments: dict[str, Any] = {}
     for option in options:
-        value = option.value(typed[option.parameter.name])
+        value = option.convert(typed[option.parameter.name])
         if value is SET_TO_NONE:
             arguments[option.name] = None
         elif value is not None:
@@ -180,13 +180,14 @@ def options_of(
     flag_words : mapping of str to str, optional
         Word of the flag by parameter, where it is not the parameter's name.
     panel : str, optional
-        Heading in the help, below which options have no default of their own: only those given are passed on.
+        Heading in the help. With a heading the default of every option is None, so that only options that are
+        given reach the function.
     main_parameters : collection of str, optional
         Parameters that most users need; the others stand below the heading `RARE`. By default all.
     add_off_switches : bool
         Give every switch an option that turns it off, whatever its default.
     """
-    documented = documentation(function)
+    documented = documentation_by_parameter(function)
     omitted = {*omit, *_PYTHON_ONLY}
     options = []
     for name, parameter in inspect.signature(function).parameters.items():
@@ -208,7 +209,7 @@ def options_of(
 
 
 def _recorded_choices(function: Callable[..., Any], name: str) -> Sequence[str]:
-    """List the choices of a parameter that stand in a record of the package."""
+    """Return the choices of a parameter that a constant of the package lists."""
     if name == "metrics":
         return tuple(getattr(sys.modules[function.__module__], "SCORED_METRICS", ()))
     if name not in CHOICES:
@@ -226,7 +227,7 @@ def argument(name: str, metavar: str, value_type: Any, help_text: str) -> Option
     """Make a positional argument; one whose type allows None may be left out."""
     # typer itself shows that an argument may have several values
     info = typer.Argument(metavar=metavar.removesuffix("..."), help=help_text)
-    # an option may have the same name
+    # An option of the command may have the same name.
     key = f"argument_{name}"
     default: Any = inspect.Parameter.empty
     if type(None) in _types_in_union(value_type):
@@ -280,7 +281,7 @@ def _numeric_type(value_type: Any) -> type | None:
 
 
 def _typer_settings(value_type: Any) -> dict[str, Any]:
-    """Return how typer reads and shows a type; numbers are read as text, so that messages are ours."""
+    """Return how typer reads and shows a type; numbers are read as text, for the package's own messages."""
     numeric = _numeric_type(value_type)
     if numeric is not None:
         return {"parser": str, "metavar": f"<{numeric.__name__}>"}
@@ -347,9 +348,9 @@ def _single_value_reader(parameter: inspect.Parameter, types: Sequence[Any], fla
 
 
 def _takes_text_of_form(name: str, types: Sequence[Any]) -> bool:
-    """Return whether a parameter that bears a name of `_FORMS` takes text of that form."""
+    """Tell whether a parameter with a name in `_FORMS` takes text of that form."""
     if name == "columns" and not any(get_origin(value_type) is Mapping for value_type in types):
-        # columns of a table, not a mapping from columns to scores
+        # These are the columns of a table, and no mapping from columns to scores.
         return False
     return name in _SINGLE_TEXT or _takes_many(types)
 
@@ -371,7 +372,7 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
         default = None
         value_type = value_type | None
     if name == "reference" and default is parameter.empty:
-        # where it is missing the function's message lists the methods there are
+        # Without it the error of the function, which lists the methods, is better than typer's.
         help_text = f"{help_text} (required)"
         default = ""
         settings["show_default"] = False
@@ -406,7 +407,7 @@ def _accepting_none(
         if not (takes_none and is_none):
             return convert(typed)
         if parameter.default is None:
-            # not given, which has the same effect
+            # None is the default, so that the option need not be passed on.
             return None
         return SET_TO_NONE
 
@@ -414,7 +415,7 @@ def _accepting_none(
 
 
 def _types_in_union(annotation: Any) -> list[Any]:
-    """List the types of a union, those of unions in it among them; of another annotation itself."""
+    """Return the types of a union and of unions inside it; any other annotation is the only type."""
     if get_origin(annotation) not in (Union, UnionType):
         return [annotation]
     members = []
@@ -424,17 +425,17 @@ def _types_in_union(annotation: Any) -> list[Any]:
 
 
 def _takes_many(types: Sequence[Any]) -> bool:
-    """Return whether a parameter takes a list or a dict."""
+    """Tell whether a parameter takes a list or a dict."""
     collections = (Sequence, Iterable, Mapping, list, dict)
     return any(get_origin(value_type) in collections for value_type in types)
 
 
 def _is_list_of(types: Sequence[Any], number_type: type) -> bool:
-    """Return whether a parameter takes a list of int, or of float."""
+    """Tell whether a parameter takes a list of numbers of this type, int or float."""
     return Sequence[number_type] in types or Iterable[number_type] in types  # type: ignore[valid-type]
 
 
-def documentation(function: Callable[..., Any]) -> dict[str, Documentation]:
+def documentation_by_parameter(function: Callable[..., Any]) -> dict[str, Documentation]:
     """Read the first sentence and the choices of each parameter from a function's docstring."""
     parsed = docstring_parser.parse(
         inspect.getdoc(function) or "", style=docstring_parser.DocstringStyle.NUMPYDOC

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from salstats.study import Study
 
 
-#: Options for reading the frame of a command that another program, such as a spreadsheet, wrote again.
+#: Options for reading a command's frame after another program, such as a spreadsheet, has saved it.
 TEXT_OPTIONS = ("sep", "decimal", "encoding", "sheet")
 
 
@@ -93,8 +93,8 @@ def read_scores_or_table(run: CommandRun) -> "pd.DataFrame":
     return ss.read_data(run.path, **run.reading)
 
 
-def public_reader(name: str) -> Callable[[CommandRun], Any]:
-    """Return the public reader of a name, which takes the options of a run."""
+def reader_by_public_name(name: str) -> Callable[[CommandRun], Any]:
+    """Return a function that reads the input of a run with the public function of this name."""
 
     def read(run: CommandRun) -> Any:
         import salstats as ss
@@ -111,7 +111,7 @@ def read_study(run: CommandRun) -> "Study":
     reading = dict(run.reading)
     cases = reading.pop("cases", None)
     if run.input_path_or_none is None and "colormap" in run.options:
-        # the colours of pictures in folders, and no way of smoothing
+        # Without a STUDY, --colormap says how pictures of --maps are read, and not how maps are smoothed.
         reading["colormap"] = run.options.pop("colormap")
     study = ss.read_study(run.input_path_or_none, **reading)
     if cases is None:
@@ -120,7 +120,7 @@ def read_study(run: CommandRun) -> "Study":
 
 
 def _case_names(texts: Sequence[str]) -> list[str]:
-    """Return the names of `--cases`, which are listed or are the column `case` of a table."""
+    """Return the names that `--cases` lists, or those in the column `case` of its table."""
     from salstats.errors import ColumnError
     from salstats.readers.tables import TABLE_SUFFIXES, read_known_format_table
 
@@ -137,29 +137,29 @@ def _score_reading_options() -> list[Option]:
 
     panel = "Reading the file"
     also = option("also", list[str] | None, None, "Further files of scores.", panel=panel)
-    options = [replace(also, value=split)]
+    options = [replace(also, convert=split)]
     conversions = {"sep": _separator, "na": _missing_values}
     flag_words = {"columns": "score"}
     for reader_option in options_of(ss.read_scores, texts=FILES, flag_words=flag_words, panel=panel):
-        value = conversions.get(reader_option.name, reader_option.value)
-        options.append(replace(reader_option, value=value))
+        convert = conversions.get(reader_option.name, reader_option.convert)
+        options.append(replace(reader_option, convert=convert))
     return options
 
 
 def _separator(text: str | None) -> str | None:
-    """Read a separator of columns, of which a tab may be written as a word."""
+    """Read a separator of columns; a tab may be written as the word tab or with a backslash."""
     return "\t" if text in ("\\t", "tab") else text
 
 
 def _missing_values(texts: Sequence[str] | None) -> list[str] | None:
-    """Read the texts that mean a missing value, which an empty cell always does."""
+    """Read the texts that stand for a missing value, to which the empty cell is added."""
     if texts is None:
         return None
     return ["", *(split(texts) or [])]
 
 
 def _study_options() -> list[Option]:
-    """Make the options of every command that reads a study, those of all formats."""
+    """Make the options of every command that reads a study, which are those of all formats."""
     from salstats.readers.formats import FORMATS
 
     panel = "Reading the study"
@@ -172,14 +172,14 @@ def _study_options() -> list[Option]:
     formats: dict[str, list[str]] = {}
     for format_name, record in FORMATS.items():
         parameters = inspect.signature(record.read).parameters
-        # the omitted are options of a command's own function, too, so that of the reader is Python's alone
+        # The functions of the commands have options with the names in `omit`.
         for reader_option in options_of(
             record.read,
             texts=STUDIES,
             omit=("threshold", "shares", "rng", "without_truth"),
             panel=panel,
         ):
-            # of two formats the one whose default is not None also takes "none"
+            # Formats share an option. That of a format whose default is not None is used: it takes "none".
             if reader_option.name not in first_options or parameters[reader_option.name].default is not None:
                 first_options[reader_option.name] = reader_option
             formats.setdefault(reader_option.name, []).append(format_name)
@@ -204,7 +204,7 @@ def read_frame(run: CommandRun) -> "pd.DataFrame":
 
 
 def read_written_frame(path: Path, **reading: Any) -> "pd.DataFrame":
-    """Read a frame that was written; empty cells, as of a test of all methods, are missing values."""
+    """Read a frame that a command wrote; empty cells are missing values."""
     from salstats.readers.cells import TableOptions
     from salstats.readers.tables import read_table
 
@@ -221,7 +221,7 @@ class Source:
     help: str
     options: Callable[[], list[Option]]
     reader: Callable[[CommandRun], Any]
-    #: Whether options may name what is read.
+    #: True where options may name the input instead.
     is_optional: bool = False
 
     def read(self, run: CommandRun) -> Any:
@@ -241,4 +241,4 @@ STUDY = Source(
     is_optional=True,
 )
 _RECORDINGS = "Recordings: metadata_phase_*.csv, ID/fixations.csv."
-GAZE = Source("FOLDER", _RECORDINGS, _gaze_options, public_reader("read_gaze"))
+GAZE = Source("FOLDER", _RECORDINGS, _gaze_options, reader_by_public_name("read_gaze"))

@@ -13,11 +13,11 @@ from tests_support import raises
 import salstats as ss
 from salstats.cli.demo import (
     ANNOTATOR,
+    DEMO_SUBSET,
     METRICS,
-    ONLY,
+    default_folder,
     demo_method_labels,
     example_calls_with_results,
-    free_folder,
     run_demo,
 )
 from salstats.errors import InputFileError
@@ -91,7 +91,7 @@ def test_the_demo_has_every_analysis_and_cases_to_look_at(demo):
 def test_the_printed_p_values_are_those_of_the_report(demo):
     every = ss.datasets.load_digits_scores()
     part = every["method"].isin(["gradcam", "rise", "human"]) & every["task"].isin(["digit 3", "digit 7"])
-    for column, value in ONLY.items():
+    for column, value in DEMO_SUBSET.items():
         part &= every[column] == value
     own = every[part].drop(columns="human_label")
     scores = own[own["metric"].isin(METRICS)]
@@ -115,12 +115,12 @@ def test_all_methods_of_the_study_have_a_label_in_the_demo():
 
 def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert free_folder().name == "salstats-demo"
+    assert default_folder().name == "salstats-demo"
     (tmp_path / "salstats-demo").mkdir()
-    assert free_folder().name == "salstats-demo-2"
+    assert default_folder().name == "salstats-demo-2"
     (tmp_path / "salstats-demo-2").write_text("a file")
-    assert free_folder().name == "salstats-demo-3"
-    assert free_folder(overwrite=True).name == "salstats-demo"
+    assert default_folder().name == "salstats-demo-3"
+    assert default_folder(overwrite=True).name == "salstats-demo"
 
 
 def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):

@@ -102,7 +102,7 @@ def frame_of(columns):
 
 @pytest.mark.parametrize(
     ("kinds", "kind", "columns"),
-    [(kinds, kind, columns) for kinds in (TABLES, FIGURES) for kind, columns in kinds.columns],
+    [(kinds, kind, columns) for kinds in (TABLES, FIGURES) for kind, columns in kinds.kinds_and_columns],
 )
 def test_the_columns_of_a_kind_choose_it(kinds, kind, columns):
     assert kinds.kind_of(frame_of(columns), Path("x.csv")) == kind

@@ -207,10 +207,10 @@ def test_choices_of_a_record_of_the_package_are_in_the_help():
 def test_an_option_that_the_function_lacks_is_read_by_its_type():
     count = option("n_units", int | None, None, "Number.")
     assert (count.flag, count.typer_info.metavar) == ("--n-units", "<int>")
-    assert [count.value(text) for text in ("3", None)] == [3, None]
+    assert [count.convert(text) for text in ("3", None)] == [3, None]
     share = option("share", float, 0.5, "Share.", "-s", "--part", panel=RARE)
-    assert (share.flag, share.value("0.25"), share.parameter.default) == ("--part", 0.25, 0.5)
+    assert (share.flag, share.convert("0.25"), share.parameter.default) == ("--part", 0.25, 0.5)
     assert share.typer_info.rich_help_panel == RARE
     names = option("names", list[str] | None, None, "Names.")
-    assert (names.typer_info.metavar, names.value(["a"])) == ("A,B,...", ["a"])
+    assert (names.typer_info.metavar, names.convert(["a"])) == ("A,B,...", ["a"])
     assert option("file", Path | None, None, "File.").typer_info.metavar is None
