@@ -160,11 +160,11 @@ def plot_agreement(
     return grid.divided_into_pages(figure, height)
 
 
-def _pair_texts(frame: pd.DataFrame, labels: Labels) -> dict[Any, str]:
+def _pair_texts(limits: pd.DataFrame, labels: Labels) -> dict[Any, str]:
     """Return the text of each pair of raters: "Reader 1 − Reader 2"."""
-    rater_column = str(frame["over"].iloc[0])
+    rater_column = str(limits["over"].iloc[0])
     texts = {}
-    for pair, rows in frame.groupby("pair", sort=False):
+    for pair, rows in limits.groupby("pair", sort=False):
         first = labels.value(rater_column, rows["first"].iloc[0])
         second = labels.value(rater_column, rows["second"].iloc[0])
         texts[pair] = f"{first} \N{MINUS SIGN} {second}"
@@ -186,18 +186,18 @@ def _are_readings_in_pairs(limits: Estimates) -> bool:
 
 
 def _distinct_points_with_counts(
-    scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str], *, is_linked: bool
+    scores: pd.DataFrame, limits: pd.DataFrame, groups: list[str], *, is_linked: bool
 ) -> pd.DataFrame:
     """Return the distinct pairs of readings of the drawn groups: `mean`, `difference`, and their count `n`.
 
-    `groups` are the grouping columns of the limits in `frame`, and `is_linked` is whether the readings of a
+    `groups` are the grouping columns of `limits`, and `is_linked` is whether the readings of a
     case by two raters belong together in pairs. Raises if the scores lack one of the groups.
     """
     by = [column for column in groups if column != "pair"]
-    rater_column = str(frame["over"].iloc[0])
+    rater_column = str(limits["over"].iloc[0])
     readings = mean_and_difference_of_reading_pairs(scores, rater_column, by, linked=is_linked)
     readings[groups] = readings[groups].astype(TEXT)
-    drawn_groups = frame[groups].drop_duplicates().astype(TEXT)
+    drawn_groups = limits[groups].drop_duplicates().astype(TEXT)
     points = readings.merge(drawn_groups, on=groups)
     if len(points.groupby(groups)) < len(drawn_groups):
         raise SalstatsError(
@@ -209,39 +209,39 @@ def _distinct_points_with_counts(
     return counts.rename(columns={"size": "n"})
 
 
-def _band_layers(frame: pd.DataFrame) -> list[Any]:
+def _band_layers(limits: pd.DataFrame) -> list[Any]:
     """Return layers of bands for the intervals of the bias and the limits of agreement."""
     band = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
     layers = []
     for term, style in _LINES.items():
-        rows = rows_with_both_limits(frame[frame["term"] == term]).assign(left=-np.inf, right=np.inf)
+        rows = rows_with_both_limits(limits[limits["term"] == term]).assign(left=-np.inf, right=np.inf)
         if len(rows):
             layers.append(p9.geom_rect(band, rows, fill=style.colour, alpha=0.15, size=0, inherit_aes=False))
     return layers
 
 
-def _line_layers(frame: pd.DataFrame) -> list[Any]:
+def _line_layers(limits: pd.DataFrame) -> list[Any]:
     """Return layers of the lines of the bias and the limits of agreement."""
     line = p9.aes(yintercept="estimate")
     layers = []
     for term, style in _LINES.items():
-        rows = frame[frame["term"] == term]
+        rows = limits[limits["term"] == term]
         if len(rows):
             layers.append(p9.geom_hline(line, rows, color=style.colour, linetype=style.linetype, size=0.6))
     return layers
 
 
-def _number_layers(frame: pd.DataFrame) -> list[Any]:
+def _number_layers(limits: pd.DataFrame) -> list[Any]:
     """Return layers of the numbers of the lines, at their right end.
 
     The numbers of the limits of agreement stand on the side of the bias.
     """
-    texts = frame.groupby("panel", observed=True)["estimate"].transform(
+    texts = limits.groupby("panel", observed=True)["estimate"].transform(
         lambda estimates: column_texts(estimates, _NUMBER_DIGITS)
     )
     # a minus sign instead of a hyphen, as at the axis
     texts = texts.str.replace("-", "\N{MINUS SIGN}")
-    rows = frame.assign(text=texts, right=np.inf)
+    rows = limits.assign(text=texts, right=np.inf)
     number = p9.aes("right", "estimate", label="text")
     layers = []
     for term, style in _LINES.items():

@@ -339,11 +339,11 @@ def _read_correlations(correlations: object) -> _Correlations:
     return _Correlations(estimates, groups, estimates.only_term or "Correlation")
 
 
-def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _TileFrame:
+def _tile_frame(correlations: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _TileFrame:
     """Return the row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
-    variables = labels.label_by_value("term", frame[["x", "y"]].to_numpy().ravel())
-    kinds = _bipartite_kind_by_variable(frame)
+    variables = labels.label_by_value("term", correlations[["x", "y"]].to_numpy().ravel())
+    kinds = _bipartite_kind_by_variable(correlations)
     # Which variable of a pair is the first: of two kinds, that of kind 0, so that the first variables of all
     # pairs are of one kind; else the one that stands first in the order of the labels.
     rank_of_variable = kinds
@@ -351,23 +351,23 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
         rank_of_variable = {variable: rank for rank, variable in enumerate(variables)}
     firsts = []
     seconds = []
-    for x, y in zip(frame["x"], frame["y"], strict=True):
+    for x, y in zip(correlations["x"], correlations["y"], strict=True):
         first, second = sorted((x, y), key=rank_of_variable.__getitem__)
         firsts.append(first)
         seconds.append(second)
-    paired = frame.assign(first=firsts, second=seconds)
+    paired = correlations.assign(first=firsts, second=seconds)
     # label of each value, by column
     texts: dict[str, dict[Any, str]] = {
         "first": {value: text for value, text in variables.items() if value in set(firsts)},
         "second": {value: text for value, text in variables.items() if value in set(seconds)},
     }
     for column in groups:
-        texts[column] = labels.label_by_value(column, frame[column])
+        texts[column] = labels.label_by_value(column, correlations[column])
     if "method" in texts:
         # human readers are the first method
         methods = sorted(texts["method"], key=lambda method: method != HUMAN)
         texts["method"] = {method: texts["method"][method] for method in methods}
-    n_groups = len(frame[list(groups)].drop_duplicates())
+    n_groups = len(correlations[list(groups)].drop_duplicates())
     dimensions = _tile_dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
 
     def labels_of(columns: Sequence[str]) -> pd.Categorical:
@@ -375,7 +375,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
         return crossed_labels(paired, {column: texts[column] for column in columns})
 
     return _TileFrame(
-        frame.assign(
+        correlations.assign(
             row=labels_of(dimensions.rows),
             column=labels_of(dimensions.columns),
             panel=labels_of(dimensions.panels),
@@ -460,14 +460,14 @@ def _n_panels_sharing_first_variable(panels: list[str], texts: Mapping[str, Mapp
     return len(texts[column_variable])
 
 
-def _bipartite_kind_by_variable(frame: pd.DataFrame) -> dict[str, int]:
+def _bipartite_kind_by_variable(correlations: pd.DataFrame) -> dict[str, int]:
     """Return the kind of each variable, 0 or 1, such that pairs are of both kinds; {} if that is impossible.
 
     Variables are the nodes of a graph, pairs its edges, and the two kinds a colouring: a variable that is
     paired with one of known kind gets the other kind. The first pair of each connected part begins with
     kind 0.
     """
-    pairs = list(dict.fromkeys(zip(frame["x"], frame["y"], strict=True)))
+    pairs = list(dict.fromkeys(zip(correlations["x"], correlations["y"], strict=True)))
     kinds: dict[str, int] = {}
     while pairs:
         connected = (pair for pair in pairs if pair[0] in kinds or pair[1] in kinds)

@@ -154,6 +154,7 @@ def plot_decrease(  # noqa: C901, PLR0912
             sort_method,
             by_verdict=sort == "significance",
         )
+    # a frame without terms holds percentage decreases
     term = drawing.term or "percent_decrease"
     are_ratios = scale == "log-ratio"
     if are_ratios and term != "percent_decrease":
@@ -340,11 +341,11 @@ def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
 
 
 def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
-    """Return the significant side of the reference of each row: "lower", "higher" or "inconclusive".
+    """Return for each row whether the method is significantly "lower" or "higher" than the reference.
 
-    The column `verdict` gives it. Without this column a row is conclusive if its interval excludes 0 and its
-    P value is below the level; if the frame has only one of the two, this decides, and without both no row is
-    conclusive.
+    Other rows are "inconclusive". The column `verdict` decides. Without this column a row is conclusive if
+    its interval excludes 0 and its P value is below the level; if the frame has only one of the two, this
+    decides, and without both no row is conclusive.
     """
     if contrasts.distinct_values("verdict"):
         sides, _ = sides_and_claims(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
@@ -366,6 +367,7 @@ def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
 def decrease_from_reference(contrasts: Estimates) -> np.ndarray:
     """Return the decrease of each row from the reference, in the unit of its estimate."""
     terms = contrasts.distinct_values("term")
+    # a frame without terms holds percentage decreases
     if not terms or "percent_decrease" in terms:
         return contrasts.numbers("estimate")
     # differences of means, medians and areas are method minus reference

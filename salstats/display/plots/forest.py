@@ -324,6 +324,7 @@ def _count_note(estimates: Estimates, panel_estimates: Estimates, *, n_is_left_o
     if has_marginal_estimates(estimates):
         return count_sentence(estimates)
     if estimates.distinct_values(_VARIABLE):
+        # the rows are terms of one model, which have its n in common
         return count_sentence(estimates, "observation", "incomplete")
     if estimates.distinct_values("n_pairs") and (estimates.numbers("n") > estimates.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers

@@ -454,35 +454,37 @@ def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: li
         )
 
 
-def _texts_of_groups(frame: pd.DataFrame, labels: Labels, columns: list[str]) -> dict[str, dict[Any, str]]:
+def _texts_of_groups(
+    differences: pd.DataFrame, labels: Labels, columns: list[str]
+) -> dict[str, dict[Any, str]]:
     """Return the label of each value of some grouping columns, metrics with their direction."""
-    texts = {column: labels.label_by_value(column, frame[column]) for column in columns}
+    texts = {column: labels.label_by_value(column, differences[column]) for column in columns}
     if "metric" in columns:
-        texts |= metric_title_texts(frame, labels)
+        texts |= metric_title_texts(differences, labels)
     return texts
 
 
 def _with_places(
-    frame: pd.DataFrame, labels: Labels, groups: list[str], methods: Mapping[Any, str]
+    differences: pd.DataFrame, labels: Labels, groups: list[str], methods: Mapping[Any, str]
 ) -> pd.DataFrame:
     """Return differences with `mark` and `place`, text and position of their method, and with their panels.
 
     `score_panel` is the panel of the scores, `panel` that of the differences; both alternate in the figure.
     """
-    varying_columns = [column for column in groups if frame[column].nunique() > 1]
+    varying_columns = [column for column in groups if differences[column].nunique() > 1]
     # panels fill one column after the other, so that those of a metric stand in a row
     varying_columns.sort(key=lambda column: column == "metric")
-    titles = crossed_labels(frame, _texts_of_groups(frame, labels, varying_columns))
+    titles = crossed_labels(differences, _texts_of_groups(differences, labels, varying_columns))
     titles = titles.rename_categories({"": _SINGLE_TITLE})
     panels = []
     for title in titles.categories:
         panels += [title, title + _DIFFERENCE_SUFFIX]
     place_of = {method: place for place, method in enumerate(methods, 1)}
-    return frame.assign(
+    return differences.assign(
         score_panel=pd.Categorical(titles.astype(TEXT), panels, ordered=True),
         panel=pd.Categorical([title + _DIFFERENCE_SUFFIX for title in titles], panels, ordered=True),
-        mark=pd.Categorical(frame["method"].map(methods), list(methods.values()), ordered=True),
-        place=frame["method"].map(place_of),
+        mark=pd.Categorical(differences["method"].map(methods), list(methods.values()), ordered=True),
+        place=differences["method"].map(place_of),
     )
 
 
@@ -506,7 +508,7 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
     differences is at the reference's mean; the axis of scores may then extend beyond the scores.
     """
     ranges = _score_and_difference_ranges(drawing)
-    # differences as positions on the axis of scores
+    # on the axis of scores, differences are added to the reference's mean
     zero = ranges["reference_mean"]
     ranges["joint_low"] = np.minimum(ranges["score_low"], zero + ranges["difference_low"])
     ranges["joint_high"] = np.maximum(ranges["score_high"], zero + ranges["difference_high"])

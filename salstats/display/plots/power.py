@@ -239,10 +239,10 @@ def _with_wrapped_texts(curves: _Curves, width: float) -> _Curves:
     )
 
 
-def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
+def _target_marks(plan: pd.DataFrame) -> pd.DataFrame:
     """Return marks at the fewest cases that reach the target: a row for each curve that reaches it."""
-    marks = [frame.iloc[:0]]
-    for _, curve in frame.groupby(["panel", "line"], observed=True):
+    marks = [plan.iloc[:0]]
+    for _, curve in plan.groupby(["panel", "line"], observed=True):
         n_needed = curve["n_needed"].iloc[0]
         if pd.isna(n_needed):
             continue
@@ -336,9 +336,9 @@ def _n_needed_limit_bar(
     return curve.head(1).assign(n_cases=bar_start, limit=bar_end, shown=y)
 
 
-def _target_line_layers(frame: pd.DataFrame, show: str) -> list[Any]:
+def _target_line_layers(plan: pd.DataFrame, show: str) -> list[Any]:
     """Return a dashed line at the target: the power, or the width if the plan is for a width, else none."""
-    first = frame.iloc[0]
+    first = plan.iloc[0]
     if show == "power":
         target = 100 * first["target"]
     elif first["goal"] == "width":
@@ -355,9 +355,9 @@ def _x_title(labels: Labels) -> str:
     return label if has_own_label else "Cases"
 
 
-def _y_title(frame: pd.DataFrame, show: str) -> str:
+def _y_title(plan: pd.DataFrame, show: str) -> str:
     """Return the title of the vertical axis."""
-    first = frame.iloc[0]
+    first = plan.iloc[0]
     interval = f"{level_text_without_sign(first['level'])}% interval"
     if show == "width":
         return f"Mean width of the {interval}"
@@ -366,17 +366,17 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
     return "Power (%)"
 
 
-def _effect_note(frame: pd.DataFrame) -> str:
+def _effect_note(plan: pd.DataFrame) -> str:
     """Return a sentence on the only effect that is planned for, "" for several or a plan for a width."""
-    first = frame.iloc[0]
-    effects = distinct_values_by_appearance(frame, "effect")
+    first = plan.iloc[0]
+    effects = distinct_values_by_appearance(plan, "effect")
     if len(effects) != 1 or first["goal"] == "width":
         return ""
     return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
 def _sample_size_note(
-    frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool, has_texts: bool
+    plan: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool, has_texts: bool
 ) -> str:
     """Return a sentence on rings, bars and the numbers of cases, with these numbers if none is drawn."""
     marks = []
@@ -396,21 +396,21 @@ def _sample_size_note(
         where_sizes_stand = "in brackets"
     else:
         where_sizes_stand = joined(
-            [_sample_size_text(curve, show_limits=True) for curve in rows_of_each_curve(frame)]
+            [_sample_size_text(curve, show_limits=True) for curve in rows_of_each_curve(plan)]
         )
     limits_text = ""
     if (has_bars or not has_panels) and any(
-        n_cases_needed_limits_text(curve) for curve in rows_of_each_curve(frame)
+        n_cases_needed_limits_text(curve) for curve in rows_of_each_curve(plan)
     ):
         level = level_text_without_sign(LIMITS_LEVEL)
         limits_text = f" and their {level}% limits, as the pilot's spread is uncertain"
-    target_text = level_text_without_sign(frame.iloc[0]["target"])
+    target_text = level_text_without_sign(plan.iloc[0]["target"])
     return f"{beginning} cases for {target_text}%{limits_text} ({where_sizes_stand})."
 
 
-def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
+def _simulation_notes(plan: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
     """Return sentences on the simulated studies and the intervals of simulated power, or on the formula."""
-    first = frame.iloc[0]
+    first = plan.iloc[0]
     if first["approach"] != "simulation":
         return ["By formula."]
     notes = [f"Points: {count_text(first['n_studies'])} simulated studies each."]
@@ -422,9 +422,9 @@ def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bo
     return notes
 
 
-def _planned_width_note(frame: pd.DataFrame) -> str:
+def _planned_width_note(plan: pd.DataFrame) -> str:
     """Return a sentence on the dashed line of a plan for a width, "" for other plans."""
-    first = frame.iloc[0]
+    first = plan.iloc[0]
     if first["goal"] != "width":
         return ""
     return f"Dashed: the width planned for, {effect_text(first['widest'], first['term'])}."

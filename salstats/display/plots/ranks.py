@@ -235,8 +235,11 @@ def plot_significance(
         with `scheme="mean-rank"`, else the rank.
     labels : mapping, optional
         Names and order of methods and of the panels' columns.
-    n_columns, width
-        As for `plot_ranks`.
+    n_columns : int, optional
+        Panels side by side.
+    width : float, optional
+        Width of the figure in mm; by default 89 for a single panel of up to six methods, or for up to two
+        diagrams, else 183.
 
     Returns
     -------
@@ -394,15 +397,18 @@ def _methods_by_label_or_mean_estimate(frame: pd.DataFrame, labels: Labels) -> l
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
-def _methods_by_label_rank_or_wins(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels) -> list[Any]:
+def _methods_by_label_rank_or_wins(
+    comparisons: pd.DataFrame, ranks: Estimates | None, labels: Labels
+) -> list[Any]:
     """Return compared methods in the order of the labels, else by rank, or else by their share of wins.
 
-    `frame` has a row for each ordered pair of methods; `better` is whether the first wins. Methods that are
-    second in all of their pairs have no share and are last. Raises if `ranks` lack a method.
+    `comparisons` has a row for each ordered pair of methods; `better` is whether the first wins. Methods that
+    are second in all of their pairs have no share and are last. Raises if `ranks` lack a method.
     """
-    win_shares = frame.groupby("method", observed=True)["better"].mean()
-    second_methods = [method for method in frame["reference"].unique() if method not in win_shares.index]
-    win_shares = win_shares.reindex([*win_shares.index, *second_methods])
+    win_shares = comparisons.groupby("method", observed=True)["better"].mean()
+    second_methods = comparisons["reference"].unique()
+    without_share = [method for method in second_methods if method not in win_shares.index]
+    win_shares = win_shares.reindex([*win_shares.index, *without_share])
     # like ranks, these estimates are the smaller the better
     ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
     if ranks is not None:

@@ -63,7 +63,7 @@ class _Models(NamedTuple):
 class _PlacedTerms(NamedTuple):
     """Rows of terms with their frame, and whether any factor is a heading above its levels."""
 
-    placed: PlacedRows
+    placed_rows: PlacedRows
     has_factors: bool
 
 
@@ -100,10 +100,10 @@ def plot_regression(
     Parameters
     ----------
     terms : DataFrame
-        From `regress` or `tidy`: `term`, `estimate`, and what there is of `method`, `formula`,
-        `reference`, `conf_low`, `conf_high`. Variances and other parameters (`effect`) are left out. Models
-        of scores and models of gaps to a reference method (rows with a `reference`) have panels of their own.
-        One further grouping column may have several values.
+        From `regress` or `tidy`: `term`, `estimate` and, where the frame has them, `method`, `formula`,
+        `reference`, `conf_low` and `conf_high`. Variances and other parameters (`effect`) are left out.
+        Models of scores and models of gaps to a reference method (rows with a `reference`) have panels of
+        their own. One further grouping column may have several values.
     labels : mapping, optional
         Names and order of terms, methods and outcomes, such as `{"area_ratio": "Relative size"}` or
         `{"term": ["elongation", "area_ratio"]}`.
@@ -151,7 +151,9 @@ def plot_regression(
     has_factors = False
     reference_note = ""
     if terms_are_rows:
-        (frame, rows), has_factors = _place_terms(drawing)
+        placed_terms = _place_terms(drawing)
+        frame, rows = placed_terms.placed_rows
+        has_factors = placed_terms.has_factors
     else:
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them

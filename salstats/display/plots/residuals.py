@@ -210,9 +210,9 @@ def plot_residuals(
     return grid.divided_into_pages(figure, height)
 
 
-def _check_one_formula(frame: pd.DataFrame) -> None:
+def _check_one_formula(augmented: pd.DataFrame) -> None:
     """Raise if the rows come from several formulas."""
-    formulas = distinct_values_by_appearance(frame, "formula")
+    formulas = distinct_values_by_appearance(augmented, "formula")
     if len(formulas) > 1:
         query = f"formula == {formulas[0]!r}"
         raise SalstatsError(
@@ -223,13 +223,13 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
         )
 
 
-def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
+def _model_note(augmented: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence that names the outcome and the terms of the model, "" without a formula."""
-    formulas = distinct_values_by_appearance(frame, "formula")
+    formulas = distinct_values_by_appearance(augmented, "formula")
     if not formulas:
         return ""
     formula = str(formulas[0])
-    metrics = distinct_values_by_appearance(frame, "metric")
+    metrics = distinct_values_by_appearance(augmented, "metric")
     left_side, _, _ = formula.partition("~")
     outcome = left_side.strip()
     outcome_label = labels.term(outcome)
@@ -256,15 +256,15 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return rows[has_residuals].assign(group=groups), note
 
 
-def _case_and_task_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
+def _case_and_task_names(augmented: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
     """Return the name of each row: its case, and its task where a model has several."""
-    if "case" not in frame.columns:
-        return [f"row {number}" for number in range(len(frame))]
-    cases = frame["case"].astype(TEXT)
-    has_one_task = "task" in groups or len(distinct_values_by_appearance(frame, "task")) < 2
+    if "case" not in augmented.columns:
+        return [f"row {number}" for number in range(len(augmented))]
+    cases = augmented["case"].astype(TEXT)
+    has_one_task = "task" in groups or len(distinct_values_by_appearance(augmented, "task")) < 2
     if has_one_task:
         return list(cases)
-    return list(cases + " of " + frame["task"].map(labels.label_by_value("task", frame["task"])))
+    return list(cases + " of " + augmented["task"].map(labels.label_by_value("task", augmented["task"])))
 
 
 def _panel_titles(model: str, is_linear: bool) -> list[str]:

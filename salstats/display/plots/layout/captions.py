@@ -121,7 +121,9 @@ def intervals_cut_to_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
     """
     ratios = estimates.non_missing_numbers("estimate")
     if (ratios <= 0).any():
-        raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}", column="estimate")
+        raise SalstatsError(
+            f"exponentiated estimates must be positive, not {ratios.min():g}", column="estimate"
+        )
     if not len(ratios):
         return estimates, ""
     limits = estimates.frame[["conf_low", "conf_high"]]

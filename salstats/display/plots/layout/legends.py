@@ -246,7 +246,7 @@ def stepped_colour_bar(**options: Any) -> p9.guide_colorbar:
 def centred_justification(
     content_width: float, left_mm: float, panels_width: float, figure_width: float
 ) -> float:
-    """Return the justification, from 0 (left) to 1 (right), that centres a title or legend above the panels.
+    """Return the justification, from 0 (left) to 1 (right), that centres a title or legend on the panels.
 
     Justification j places the content at j * (`panels_width` - `content_width`) from the left of the panels,
     which stand `left_mm` from the edge of the figure. All widths are in mm. A title wider than the panels
