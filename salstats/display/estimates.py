@@ -245,7 +245,10 @@ class Estimates:
 
 
 def read_estimates(
-    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: MessagePart = ""
+    frame: object,
+    name: str = "estimates",
+    required_columns: Sequence[str] = ("estimate",),
+    source: MessagePart = "",
 ) -> Estimates:
     """Read an estimates frame.
 
@@ -254,9 +257,9 @@ def read_estimates(
     frame : DataFrame
         An estimates frame, of this package or in its columns.
     name : str
-        What the frame is called in messages.
-    needed : sequence of str
-        Columns that it has to have.
+        Name of the frame in messages.
+    required_columns : sequence of str
+        Columns that it must have.
     source : str or Message
         The call that makes such a frame, for the message where a column is missing.
 
@@ -274,7 +277,7 @@ def read_estimates(
         Not a frame.
     """
     rows = check_frame(frame, name).reset_index(drop=True)
-    check_columns(rows, needed, name, source)
+    check_columns(rows, required_columns, name, source)
     dotted_names = undotted_names_by_column(rows.columns)
     if dotted_names:
         dotted, own_name = next(iter(dotted_names.items()))

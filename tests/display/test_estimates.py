@@ -215,7 +215,7 @@ def test_text_in_place_of_numbers_names_its_column():
     with raises(ColumnError, column="estimate"):
         read_estimates(FRAME.drop(columns="estimate"))
     with raises(ColumnError, column="verdict"):
-        read_estimates(FRAME, needed=("method", "verdict"))
+        read_estimates(FRAME, required_columns=("method", "verdict"))
 
 
 def test_two_estimates_of_one_group_are_refused(estimates):

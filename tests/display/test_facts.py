@@ -47,7 +47,7 @@ from salstats.stats.engine.weighting import MEMBER_SEPARATOR, UNIT
 
 def read(frame):
     """Estimates of a frame that may say nothing but counts or tests."""
-    return read_estimates(frame, needed=())
+    return read_estimates(frame, required_columns=())
 
 
 def test_one_score_of_one_case_is_singular():

@@ -449,7 +449,7 @@ def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
 
 
 def _effect_size_quantity_if_any(contrasts: Estimates, style: str) -> list[TableQuantity]:
-    """Return the standardised effect sizes with their limits as one value, an empty list without them."""
+    """Return the standardised effect sizes with their limits as one quantity, an empty list without them."""
     if not contrasts.distinct_values("effect_size"):
         return []
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}

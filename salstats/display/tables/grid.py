@@ -206,7 +206,7 @@ class TableQuantity(NamedTuple):
 def missing_bounds_quantity_if_any(
     estimates: Estimates, digits: int | None, style: str
 ) -> list[TableQuantity]:
-    """Return the bounds of a frame of `missing_bounds` as one value, an empty list for other frames."""
+    """Return the bounds of a frame of `missing_bounds` as one quantity, an empty list for other frames."""
     if not estimates.distinct_values("bound_low"):
         return []
     bounds = zip(

@@ -19,6 +19,7 @@ from salstats.display.text.format import (
     count_text,
     fixed_text,
     interval_text,
+    is_missing,
     number_text,
     plural,
 )
@@ -149,7 +150,7 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
 def is_row_of_gap_model(estimates: Estimates) -> NDArray[np.bool_]:
     """Return, for each row, whether its model explains the gap between a reference and a method."""
     references = estimates.row_values("reference")
-    return np.array([not _is_missing(reference) for reference in references], dtype=bool)
+    return np.array([not is_missing(reference) for reference in references], dtype=bool)
 
 
 class ModelColumns(NamedTuple):
@@ -286,17 +287,12 @@ def _grouping_values_text(row: Mapping[Any, Any], column_keys: Sequence[str], la
     texts = {}
     for column in column_keys:
         value = row[column]
-        if not _is_missing(value):
+        if not is_missing(value):
             texts[column] = labels.value(column, value)
     reference = row.get("reference")
-    if "method" in texts and not _is_missing(reference):
+    if "method" in texts and not is_missing(reference):
         texts["method"] = f"{labels.value('reference', reference)} {MINUS} {texts['method']}"
     return ", ".join(texts.values())
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value is None or NaN."""
-    return value is None or value != value
 
 
 def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, list[str]]) -> bool:
@@ -456,7 +452,7 @@ def _component_texts(
         group = random_group_text(str(row["group"]).split(":"), labels)
         effect = group + _random_slope_suffix(row["term"], term_labels, labels)
         deviations.setdefault(f"{parameter}, {effect}", {})[cell] = estimate_text
-        if not _is_missing(row["share"]):
+        if not is_missing(row["share"]):
             text = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
             shares.setdefault(f"Share of variance (ICC), {group}", {})[cell] = text
         group_counts.setdefault(f"n, {group}", {})[cell] = count_text(row["n_groups"])
@@ -471,7 +467,7 @@ def _component_texts(
 
 def _random_slope_suffix(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
     """Return the terms of a random slope as they follow its group, ", Area and Task"; "" for an intercept."""
-    if _is_missing(term) or term == INTERCEPT:
+    if is_missing(term) or term == INTERCEPT:
         return ""
     texts = [term_labels.get(name, labels.term(name)) for name in term.split(", ")]
     return f", {' and '.join(texts)}"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.display.estimates import Estimates
+from salstats.display.text.format import is_missing
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.errors import ColumnError, Message, SalstatsError, Setting
 from salstats.stats.patient_characteristics import text_of_level
@@ -65,19 +66,22 @@ def choose_placement(
             f" name a column twice: {quoted(named)}",
         )
     frame = estimates.frame
-    free = [column for column in keys if estimates.varies(column) and column not in named]
+    unplaced = [column for column in keys if estimates.varies(column) and column not in named]
     if row_columns is None:
-        row_columns = _default_row_columns(frame, free, [column for column in keys if column not in named])
-        free = [column for column in free if column not in row_columns]
+        row_columns = _default_row_columns(
+            frame, unplaced, [column for column in keys if column not in named]
+        )
+        unplaced = [column for column in unplaced if column not in row_columns]
     if heading_columns is None:
-        heading_columns = _default_heading_columns(free, has_groups=group_columns is not None)
-        free = [column for column in free if column not in heading_columns]
+        heading_columns = _default_heading_columns(unplaced, has_groups=group_columns is not None)
+        unplaced = [column for column in unplaced if column not in heading_columns]
     if group_columns is None:
-        group_columns = sorted(free, key=lambda column: column != "metric")
-        free = []
-    if free:
+        group_columns = sorted(unplaced, key=lambda column: column != "metric")
+        unplaced = []
+    if unplaced:
+        column = unplaced[0]
         raise ColumnError(
-            f"grouping column {free[0]!r} has {frame[free[0]].nunique(dropna=False)} values and no place",
+            f"grouping column {column!r} has {frame[column].nunique(dropna=False)} values and no place",
             hint=Message(
                 "add it to ",
                 Setting("rows"),
@@ -87,7 +91,7 @@ def choose_placement(
                 Setting("groups"),
                 ", or keep the rows of one value",
             ),
-            column=free[0],
+            column=column,
         )
     in_table = (*row_columns, *heading_columns, *group_columns)
     constant = tuple(column for column in keys if column not in in_table)
@@ -245,9 +249,7 @@ def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
     key = []
     for column in columns:
         value = frame[column].iloc[row]
-        # NaN differs from itself
-        is_missing = value is None or value != value
-        if is_missing:
+        if is_missing(value):
             key.append("")
         else:
             key.append(text_of_level(value))

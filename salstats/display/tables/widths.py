@@ -314,6 +314,7 @@ def _cell_widths_em(cell: Cell, n_breaks: int) -> WidthRange:
     width = cell_text_width_em(cell, cell.pad + cell.text)
     piece_width = _widest_piece_width_em(cell)
     if n_breaks:
+        # where numbers are broken to save room, text becomes as narrow as its words
         return WidthRange(width, piece_width)
     return WidthRange(width, min(width, max(piece_width, _NARROWEST_TEXT_EM)))
 

@@ -92,10 +92,10 @@ def _largest_magnitudes_on_link_scale(estimates: Estimates) -> NDArray[np.float6
     for column in _EFFECTS:
         values = estimates.numbers(column)
         # a ratio of 0, whose logarithm is infinite, does not count, nor does a negative one
-        is_positive = is_ratio & (values > 0)
+        is_positive_ratio = is_ratio & (values > 0)
         sizes = np.abs(values)
-        sizes[is_positive] = np.abs(np.log(values[is_positive]))
-        sizes[is_ratio & ~is_positive] = np.nan
+        sizes[is_positive_ratio] = np.abs(np.log(values[is_positive_ratio]))
+        sizes[is_ratio & ~is_positive_ratio] = np.nan
         is_counted = (sizes > _ROUNDING) & np.isfinite(sizes)
         largest = np.fmax(largest, np.where(is_counted, sizes, np.nan))
     return largest

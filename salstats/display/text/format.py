@@ -111,6 +111,16 @@ def with_no_break_spaces_where_needed(text: str, space: str = "\u00a0") -> str:
     return _UNBROKEN_BLANK.sub(lambda match: match[0].replace(" ", space), text)
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None or NaN.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
+    (True, True, False, False)
+    """
+    # NaN differs from itself
+    return value is None or bool(value != value)
+
+
 def number_text(value: Any, significant_digits: int = 4) -> str:
     """Return a number with some significant digits, whole numbers as they are, missing as a dash.
 
@@ -119,7 +129,7 @@ def number_text(value: Any, significant_digits: int = 4) -> str:
     """
     if isinstance(value, bool | str):
         return str(value)
-    if value is None or value != value:
+    if is_missing(value):
         return MISSING
     if isinstance(value, int) or not hasattr(value, "is_integer"):
         return str(value)
@@ -171,7 +181,7 @@ def fixed_text(value: Any, digits: int = 3) -> str:
     >>> fixed_text(0.56649), fixed_text(-1906.425, 1), fixed_text(-0.0001), fixed_text(float("nan"))
     ('0.566', '−1,906.4', '0.000', '—')
     """
-    if value is None or value != value:
+    if is_missing(value):
         return MISSING
     if value == math.inf:
         return "∞"
@@ -191,7 +201,7 @@ def count_text(value: Any) -> str:
     >>> count_text(668), count_text(100000.0), count_text(float("nan"))
     ('668', '100,000', '—')
     """
-    if value is None or value != value:
+    if is_missing(value):
         return MISSING
     return f"{round(value):,}".replace("-", MINUS)
 
@@ -202,7 +212,7 @@ def count_range_text(values: Iterable[float]) -> str:
     >>> count_range_text([668, 668]), count_range_text([137, 1300, float("nan")])
     ('668', '137 to 1,300')
     """
-    counts = [value for value in values if value == value]
+    counts = [value for value in values if not is_missing(value)]
     if not counts:
         return MISSING
     low = count_text(min(counts))
@@ -302,7 +312,7 @@ def p_text(
     >>> p_text(0.00996), p_text(0.00996, alpha=0.01), p_text(0.0126, "ama", alpha=0.0125)
     ('0.010', '0.00996', '.013')
     """
-    if value is None or value != value:
+    if is_missing(value):
         return MISSING
     journal = STYLES[style]
     if value < _SMALLEST_P:
@@ -419,7 +429,7 @@ def star_text(p_value: Any, n_tests: int = 1) -> str:
     ('***', '**', '', '')
     """
     family_size = check_count(n_tests, "n_tests")
-    if p_value != p_value:
+    if is_missing(p_value):
         return ""
     n_stars = sum(p_value < level / family_size for level in STAR_LEVELS)
     return "*" * n_stars
@@ -476,7 +486,7 @@ def p_text_adjusted_if_any(row: Mapping[Any, Any], style: str = "nature", *, nam
     adjusted = row.get("p_adjusted")
     p_column = "p_value"
     floor_column = "p_floor"
-    if adjusted is not None and adjusted == adjusted:
+    if not is_missing(adjusted):
         p_column = "p_adjusted"
         floor_column = "p_adjusted_floor"
     return p_text(
@@ -502,8 +512,8 @@ def significance_level_of_row(row: Mapping[Any, Any], p_column: str) -> float:
     if "adjusted" in p_column:
         level_columns = ["family_level", "conf_level"]
     for column in level_columns:
-        level = row.get(column)
-        if level is not None and level == level:
+        level: Any = row.get(column)
+        if not is_missing(level):
             return significance_level_of(float(level))
     return _DEFAULT_SIGNIFICANCE_LEVEL
 
@@ -512,7 +522,7 @@ def p_value_adjusted_if_any(row: Mapping[Any, Any]) -> float:
     """Return a row's adjusted P value, else its P value, else NaN."""
     for name in ("p_adjusted", "p_value"):
         value = row.get(name, np.nan)
-        if value is not None and value == value:
+        if not is_missing(value):
             return float(value)
     return float("nan")
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
-from salstats.display.text.format import MINUS, MISSING
+from salstats.display.text.format import MINUS, MISSING, is_missing
 from salstats.errors import FormulaError, SalstatsError, Setting, warn
 from salstats.metrics.registry import METRICS, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
@@ -218,7 +218,7 @@ class Labels:
     # sources of a label one after the other, the user's first
     def value(self, column: str, value: Hashable) -> str:  # noqa: C901
         """Return the label of one value of a column."""
-        if value is None or value != value:
+        if is_missing(value):
             return MISSING
         text = _value_text(value)
         if text in self._value_labels_by_column.get(column, {}):
@@ -290,13 +290,15 @@ class Labels:
         return tuple(self._value_labels_by_column.get(column, {}))
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
-        """Return the distinct values in their order: those that a user named first, "Average" last.
+        """Return the distinct values in their order.
 
-        The references of `with_references` stand before the others. These have the order of
-        their categories if they are a Categorical, here or in the frame.
+        The references of `with_references` are the first, unless a user named them, then come the values that
+        a user named, then the others. "Overall" and "Average" are the last unless a user named them. Others
+        have the order of their categories if they are a Categorical, here or in the frame; else metrics that
+        of the registry, and other texts that of the alphabet, with numbers in them by size.
         """
         ranks = _rank_by_category(values) or self._ranks.get(column, {})
-        distinct = list(dict.fromkeys(value for value in values if value is not None and value == value))
+        distinct = list(dict.fromkeys(value for value in values if not is_missing(value)))
         named = {text: position for position, text in enumerate(self.values_named_by_user(column))}
         metrics = {}
         if column in _METRIC_COLUMNS:

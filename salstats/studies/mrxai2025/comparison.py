@@ -475,7 +475,7 @@ def figure_8_example_cases(comparison: ToolComparison) -> ItemResult:
     names = comparison.names
     metric = names.value("metric", rule.metric)
     tool = names.value("method", rule.tool)
-    how_scored = notes.scoring_note(read_estimates(picks, needed=()), names)
+    how_scored = notes.scoring_note(read_estimates(picks, required_columns=()), names)
     table = table_of(
         picks,
         TABLE_ID,

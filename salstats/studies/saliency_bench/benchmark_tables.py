@@ -151,7 +151,7 @@ def _means_table(
     table_notes.append(abbreviation_note(names.order("metric", rows["metric"]), names))
     if not benchmark.is_printed:
         table_notes.append(_counts_note(rows))
-    table_notes.append(notes.scoring_note(read_estimates(rows, needed=()), names))
+    table_notes.append(notes.scoring_note(read_estimates(rows, required_columns=()), names))
     table_notes.append(notes.metric_notes(rows))
     cells = {"": lambda row: fixed_text(row["estimate"], digits)}
     layout = _CrossedLayout(groups, stub, across, cells, bold=is_marked)

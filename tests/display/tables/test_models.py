@@ -233,7 +233,7 @@ def test_random_effects_have_their_sd_share_and_groups_at_the_foot():
     components = pd.DataFrame(rows, columns=[*names, "share_high", "n_groups"]).assign(formula=formula)
     joined = read_and_join(frame, ("term",), "terms")
     models = first_rows_of_models(joined, [0] * len(joined), [])
-    other = read_estimates(components, needed=())
+    other = read_estimates(components, required_columns=())
     none = joined.subset(joined.frame["term"] == "")
     texts = foot_texts(joined, models, None, none, other, Labels(), 2, "nature")
     found = {heading: next(iter(cells.values())) for heading, cells in texts.items()}
@@ -254,8 +254,8 @@ def test_random_effects_have_their_sd_share_and_groups_at_the_foot():
     per_ten = joined.with_columns(covariate_units=[1.0, 10.0])
     texts = foot_texts(per_ten, models, None, none, other, Labels(), 2, "nature")
     assert texts["SD, reader, Age, per 10"] == {ModelCell((), 0): "0.20 (0.10, 0.30)"}
-    foreign = read_estimates(components.assign(formula="iou ~ size"), needed=())
-    both = read_estimates(pd.concat([foreign.frame, components]), needed=())
+    foreign = read_estimates(components.assign(formula="iou ~ size"), required_columns=())
+    both = read_estimates(pd.concat([foreign.frame, components]), required_columns=())
     assert foot_texts(joined, models, None, none, both, Labels(), 2, "nature") == foot_texts(
         joined, models, None, none, other, Labels(), 2, "nature"
     )

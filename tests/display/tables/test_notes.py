@@ -22,14 +22,14 @@ def test_abbreviations_are_whole_words_only():
 def test_a_constant_column_without_values_is_not_said():
     frame = pd.DataFrame({"reader": [None, None], "dataset": ["d", "d"]})
     assert (
-        notes.constant_note(read_estimates(frame, needed=()), ["reader", "dataset"], Labels())
+        notes.constant_note(read_estimates(frame, required_columns=()), ["reader", "dataset"], Labels())
         == "Dataset: d."
     )
-    assert notes.constant_note(read_estimates(frame, needed=()), ["reader"], Labels()) == ""
+    assert notes.constant_note(read_estimates(frame, required_columns=()), ["reader"], Labels()) == ""
 
 
 def estimates(frame):
-    return read_estimates(pd.DataFrame(frame), needed=())
+    return read_estimates(pd.DataFrame(frame), required_columns=())
 
 
 @pytest.mark.parametrize(

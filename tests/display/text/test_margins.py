@@ -21,7 +21,7 @@ def frame(*rows, term="difference"):
 
 
 def read(rows):
-    return read_estimates(rows, needed=())
+    return read_estimates(rows, required_columns=())
 
 
 EQUIVALENT = ("iou", "lower, equivalent", -0.05, 0.05, 0.01)

@@ -62,7 +62,7 @@ def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, 
     assert found["n_absent"].tolist() == (times * ABSENT).tolist()
     assert count_missing_without_absent(found).tolist() == (times * EMPTY).tolist()
     noun = count.rpartition(" ")[2]
-    assert count in count_sentence(read_estimates(found, needed=()), missing_adjective=noun)
+    assert count in count_sentence(read_estimates(found, required_columns=()), missing_adjective=noun)
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
