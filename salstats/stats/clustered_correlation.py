@@ -18,7 +18,7 @@ from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled
 from salstats.stats.engine.inference import bootstrap_p_values, checked_options, moments_and_n_defined
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
-from salstats.stats.engine.result_warnings import FEW_UNITS, MAX_UNDEFINED_SHARE
+from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, MIN_RESAMPLED_UNITS
 from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column_if_any
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
@@ -197,10 +197,10 @@ def _warn_of_doubtful_percentiles(
     keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, n_replicates: int
 ) -> None:
     """Warn of percentile limits from few units, or with many replicates without a correlation."""
-    has_few_units = (n_units > 0) & (n_units < FEW_UNITS)
+    has_few_units = (n_units > 0) & (n_units < MIN_RESAMPLED_UNITS)
     if has_few_units.any():
         warn(
-            f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
+            f"Spearman's percentile intervals rest on fewer than {MIN_RESAMPLED_UNITS} units (the fewest: "
             f"{n_units[has_few_units].min()}) for ",
             named_groups(keys, has_few_units),
             "; they come out too short, and p-values too small",

@@ -23,7 +23,7 @@ from salstats.stats.engine.coefficients import (
     pooled_correlation,
 )
 from salstats.stats.engine.correlated_pairs import (
-    ROBUST,
+    ROBUST_TESTS,
     CorrelatedPairs,
     check_rm_has_repeats,
     checked_covariates,
@@ -681,7 +681,7 @@ class _Problems:
         if self.without_variance:
             reason = "there are too few units"
             option_of_robust = {}
-            if test in ROBUST:
+            if test in ROBUST_TESTS:
                 option_of_robust = {"option": "test", "value": test}
                 reason += ", or without one of them too many values are equal,"
             warn(

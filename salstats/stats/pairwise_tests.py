@@ -10,7 +10,7 @@ from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.frames import as_booleans, coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, checked_procedure
 from salstats.stats.contrasts import difference
-from salstats.stats.engine.comparisons import ALL, ComparisonOptions, target_of_scores
+from salstats.stats.engine.comparisons import ALL_PAIRS, ComparisonOptions, target_of_scores
 from salstats.stats.engine.equivalence import is_strictly_below
 from salstats.stats.engine.grouping import check_one_metric, metric_of_each_key
 from salstats.stats.engine.paired_tests import TESTS
@@ -122,7 +122,7 @@ def significance_map(
     else:
         tests = difference(
             scores,
-            reference=ALL,
+            reference=ALL_PAIRS,
             by=groups,
             unit=unit,
             level=level,
@@ -284,7 +284,7 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     codes = coded_scores(scores)
     check_one_metric(codes, groups)
     units = resolve_unit(codes, unit)
-    comparison = ComparisonOptions(ALL, by=groups, pairs="complete", average=None, overall=False)
+    comparison = ComparisonOptions(ALL_PAIRS, by=groups, pairs="complete", average=None, overall=False)
     paired_target = target_of_scores("difference", codes, units, comparison)
     differences = paired_target.method_scores - paired_target.reference_scores
     rows = []
@@ -305,5 +305,5 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     tests = keys.join(pd.DataFrame(rows))
     tests = tests.assign(n_pairs=paired_target.n_pairs, unit=units.name, test="wilcoxon")
     return warn_and_mark_incomplete_pairs(
-        tests, paired_target.one_sided, codes.frame, advice_to_bound_missing_scores(ALL)
+        tests, paired_target.one_sided, codes.frame, advice_to_bound_missing_scores(ALL_PAIRS)
     )

@@ -10,7 +10,11 @@ from salstats.display.text.format import count_text, counted, counted_range
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.intervals import interval_by_name
-from salstats.stats.engine.result_warnings import FEW_UNITS, MAX_UNDEFINED_SHARE, is_beyond_range
+from salstats.stats.engine.result_warnings import (
+    MAX_UNDEFINED_SHARE,
+    MIN_RESAMPLED_UNITS,
+    is_beyond_range,
+)
 
 #: Sentence at the end of a section in which something was not shown.
 NOT_EVIDENCE = (
@@ -75,7 +79,7 @@ def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
             if has_own_df:
                 df = df_of_interval[row]
         if kind == "bootstrap":
-            is_few[row] = n_units[row] < FEW_UNITS
+            is_few[row] = n_units[row] < MIN_RESAMPLED_UNITS
         elif kind != "flips":
             # inverted tests that flip signs are exact for few units, too
             is_few[row] = df < FEW_DF

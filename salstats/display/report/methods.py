@@ -29,7 +29,7 @@ from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric, threshold_label
 from salstats.stats.case_flow import FILE
 from salstats.stats.engine.fixed_factors import TRAININGS, fixed_factor_nouns
-from salstats.stats.engine.intervals import BOOTSTRAP, interval_by_name
+from salstats.stats.engine.intervals import BOOTSTRAP_INTERVALS, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.score_reasons import UNDEFINED
 from salstats.stats.engine.weighting import UNIT
@@ -128,7 +128,7 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
 
 def _has_bootstrap(estimates: Estimates) -> bool:
     """Return whether a row has a bootstrap interval."""
-    return bool(set(estimates.distinct_values("interval")) & set(BOOTSTRAP))
+    return bool(set(estimates.distinct_values("interval")) & set(BOOTSTRAP_INTERVALS))
 
 
 def _outcome_and_undefined_score_slots(frames: ReportFrames, wording: Wording) -> Slots:

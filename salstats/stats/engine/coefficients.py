@@ -68,7 +68,7 @@ class Coefficient(NamedTuple):
     p_value: float
 
 
-UNDEFINED = Coefficient(np.nan, np.nan, np.nan, np.nan)
+UNDEFINED_COEFFICIENT = Coefficient(np.nan, np.nan, np.nan, np.nan)
 
 
 def coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
@@ -83,7 +83,7 @@ def coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
     units of rounding.
     """
     if len(x) < FEWEST_PAIRS or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return UNDEFINED
+        return UNDEFINED_COEFFICIENT
     if RECORDS[test].ranks:
         x = stats.rankdata(x)
         y = stats.rankdata(y)
@@ -99,7 +99,7 @@ def coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
     # the root of the product, not the product of roots, gives exactly 1 for arrays that are equal up to sign
     scale = np.sqrt((x_deviations @ x_deviations) * (y_deviations @ y_deviations))
     if scale == 0:
-        return UNDEFINED
+        return UNDEFINED_COEFFICIENT
     r = float(np.clip(x_deviations @ y_deviations / scale, -1, 1))
     if test == "pearson" and is_perfect(r, len(x)):
         return perfect_correlation(r)

@@ -23,12 +23,12 @@ from salstats.stats.engine.grouping import (
 )
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import has_absent_finding
-from salstats.stats.engine.weighting import EQUAL, Weights
+from salstats.stats.engine.weighting import EQUAL_WEIGHTS, Weights
 
 #: Values of `pairs=`: means of the complete pairs, or of all the scores that each side has.
 PAIRS = ("complete", "available")
 #: Value of `reference=` that compares every two methods, unless a method has this name.
-ALL = "all"
+ALL_PAIRS = "all"
 #: Column of pairs with one score: the side without a score, "method" or "reference".
 MISSING_SIDE = "missing_side"
 #: Columns that always belong to the key of a pair.
@@ -77,7 +77,7 @@ def _reference_or_all_methods(scores: pd.DataFrame, reference: str) -> list[str]
     may be paired with several rows of another method; ties keep the order of appearance.
     """
     methods = pd.unique(scores["method"])
-    if reference != ALL or reference in methods:
+    if reference != ALL_PAIRS or reference in methods:
         return [reference]
     has_value = scores[[c for c in OPTIONAL_KEY_COLUMNS if c in scores.columns]].notna()
     n_columns = has_value.groupby(scores["method"], observed=True).any().sum(axis=1)
@@ -282,7 +282,7 @@ class ComparisonOptions:
     overall: bool
     #: Average the estimates of the groups, instead of estimating from averages of their means.
     averages_estimates: bool = False
-    weights: Weights = EQUAL
+    weights: Weights = EQUAL_WEIGHTS
 
 
 @dataclass(frozen=True)

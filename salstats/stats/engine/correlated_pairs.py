@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
-from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
+from salstats.stats.engine.coefficients import (
+    FEWEST_PAIRS,
+    RECORDS,
+    UNDEFINED_COEFFICIENT,
+    Coefficient,
+    coefficient,
+)
 from salstats.stats.engine.influences import (
     influences_of_centred_pairs,
     pair_influences,
@@ -33,7 +39,7 @@ from salstats.stats.engine.robust_correlation import (
 )
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
-ROBUST = ("percbend", "bicor")
+ROBUST_TESTS = ("percbend", "bicor")
 
 
 @dataclass(frozen=True)
@@ -87,12 +93,12 @@ class CorrelatedPairs:
         """
         undefined_reason, _ = self.undefined_reason_and_column(rows)
         if undefined_reason:
-            return UNDEFINED
+            return UNDEFINED_COEFFICIENT
         x = self.x[rows]
         y = self.y[rows]
         if self.test == "rm":
             return repeated_measures_coefficient(x, y, self.units[rows])
-        if self.test in ROBUST:
+        if self.test in ROBUST_TESTS:
             return robust_correlation_with_test(x, y, self.test)
         if self.covariate_names:
             return partial_coefficient(self._residuals(rows), self.effective_n(rows) - 2)
@@ -110,7 +116,7 @@ class CorrelatedPairs:
             x_deviations = deviations_from_unit_means(x, units)
             y_deviations = deviations_from_unit_means(y, units)
             return influences_of_centred_pairs(x_deviations, y_deviations)
-        if self.test in ROBUST:
+        if self.test in ROBUST_TESTS:
             return row_influences_by_leaving_out_units(x, y, units, self.test)
         if self.covariate_names:
             return partial_correlation_influences(self._residuals(rows))
@@ -131,7 +137,7 @@ class CorrelatedPairs:
         for name, values in variables:
             if self.test == "rm" and not deviations_from_unit_means(values, self.units[rows]).any():
                 return f"{name} is constant within each unit", name
-            if self.test in ROBUST:
+            if self.test in ROBUST_TESTS:
                 equal_share = equal_share_text_if_no_spread(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal", name

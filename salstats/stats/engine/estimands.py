@@ -19,7 +19,7 @@ from salstats.stats.engine.grouping import (
     checked_task_column,
     pool_over,
 )
-from salstats.stats.engine.weighting import EQUAL, Weights
+from salstats.stats.engine.weighting import EQUAL_WEIGHTS, Weights
 
 #: Largest number of sums of units and groups: 1.6 GB.
 _MAX_SUMS = 200_000_000
@@ -424,7 +424,10 @@ def _has_unit_range(metrics: CodedColumn) -> NDArray[np.bool_]:
 
 
 def mean_target(
-    grouped_rows: GroupedRows, average: str | None = None, overall: bool = False, weights: Weights = EQUAL
+    grouped_rows: GroupedRows,
+    average: str | None = None,
+    overall: bool = False,
+    weights: Weights = EQUAL_WEIGHTS,
 ) -> Target:
     """Return the target of each group's mean, of averages over a grouping column and of pooled tasks.
 
@@ -450,7 +453,7 @@ def target_of_cells(
     keys: pd.DataFrame,
     average: str | None,
     overall: bool,
-    weights: Weights = EQUAL,
+    weights: Weights = EQUAL_WEIGHTS,
 ) -> Target:
     """Return the target of each cell's mean, of averages over a column of `keys` and of pooled tasks."""
     is_defined = cells.counts.sum(axis=0) > 0

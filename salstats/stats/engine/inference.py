@@ -591,7 +591,7 @@ def _warn_of_doubtful_limits(
     elif record.kind != "share":
         is_few = result_warnings.has_few_df(estimates.df)
         if resampled:
-            is_few = estimates.smallest_n_in_sample < result_warnings.FEW_UNITS
+            is_few = estimates.smallest_n_in_sample < result_warnings.MIN_RESAMPLED_UNITS
         result_warnings.warn_unequal_units(unit_sizes, is_few, keys, term)
     no_rows = np.zeros(len(estimates.estimate), dtype=bool)
     if term == "percent_decrease":

@@ -736,7 +736,7 @@ RECORDS = (
 #: The name of the default, for which `interval=None` stands.
 RECOMMENDED = "recommended"
 #: Names of the intervals that are made from replicates.
-BOOTSTRAP = tuple(record.name for record in RECORDS if record.kind == "bootstrap")
+BOOTSTRAP_INTERVALS = tuple(record.name for record in RECORDS if record.kind == "bootstrap")
 
 
 def interval_names(term: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from salstats.stats.engine.rank_schemes import (
     row_ranks_within_observations,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
-from salstats.stats.engine.result_warnings import FEW_UNITS
+from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, warn_and_mark_left_out_cases
 
 #: Default grouping columns of rankings: those of them that are present.
@@ -398,13 +398,13 @@ def _warn_of_few_units(
 ) -> None:
     """Warn of groups in which a method has few units."""
     smallest = [int(n_units[group_codes == group].min()) for group in range(len(keys))]
-    few = [group for group in range(len(keys)) if smallest[group] < FEW_UNITS]
+    few = [group for group in range(len(keys)) if smallest[group] < MIN_RESAMPLED_UNITS]
     if few:
         labels = [group_label(keys, group) for group in few]
         warn(
             f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for ",
             joined_group_labels(labels),
-            f"; resampling fewer than {FEW_UNITS} makes a ranking look more stable than it is",
+            f"; resampling fewer than {MIN_RESAMPLED_UNITS} makes a ranking look more stable than it is",
             column=unit,
             value=min(smallest),
             rows=few,

@@ -9,13 +9,13 @@ from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.estimands import Target, quiet_ratio
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.grouping import named_groups
-from salstats.stats.engine.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
+from salstats.stats.engine.intervals import BOOTSTRAP_INTERVALS, RECOMMENDED, RECORDS
 from salstats.stats.engine.limits import LimitArrays
 
 #: Share of undefined replicates above which an interval is doubtful.
 MAX_UNDEFINED_SHARE = 0.01
 #: Units below which intervals from resampling are too short and p-values too small.
-FEW_UNITS = 20
+MIN_RESAMPLED_UNITS = 20
 #: Share of the size of the scores below which a standard error is rounding error.
 ROUNDING = 1e-12
 #: Units with nonzero scores below which limits are too short if most units have only zeros.
@@ -37,7 +37,7 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
 
     `smallest` (n_rows,) are numbers of units, and `subject` begins the message.
     """
-    is_few = (smallest < FEW_UNITS) & (smallest > 0)
+    is_few = (smallest < MIN_RESAMPLED_UNITS) & (smallest > 0)
     if is_few.any():
         low = int(smallest[is_few].min())
         high = int(smallest[is_few].max())
@@ -45,7 +45,8 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         warn(
             f"{subject} rest on {span} units for ",
             named_groups(keys, is_few),
-            f"; resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: ",
+            f"; resampling fewer than {MIN_RESAMPLED_UNITS} gives intervals too short and p-values too small"
+            ": ",
             interval_recommendation(term),
             column="n_units",
             rows=np.flatnonzero(is_few).tolist(),
@@ -62,7 +63,7 @@ def warn_unequal_units(
     """
     effective = quiet_ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
     n_units = (sizes > 0).sum(axis=0)
-    is_unequal = ~is_few & (effective < FEW_UNITS) & (effective < n_units / 2)
+    is_unequal = ~is_few & (effective < MIN_RESAMPLED_UNITS) & (effective < n_units / 2)
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
@@ -367,7 +368,7 @@ def _warn_missing_limits(
         is_missing = is_missing & has_logarithm
     if is_missing.any():
         reason = "no variance"
-        if interval_name in BOOTSTRAP:
+        if interval_name in BOOTSTRAP_INTERVALS:
             reason += ", or all replicates on one side of the estimate"
         warn(
             f"no {interval_name} limits for ",

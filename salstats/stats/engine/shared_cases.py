@@ -12,7 +12,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import Advice, Call, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, with_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
-from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
+from salstats.stats.engine.comparisons import ALL_PAIRS, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
 from salstats.stats.engine.grouping import AVERAGE, group_labels, joined_group_labels
 from salstats.stats.engine.score_reasons import (
     estimate_masks_by_separating_columns,
@@ -332,7 +332,7 @@ def advice_to_bound_missing_scores(reference: str) -> Message:
 
 def advice_to_count_left_out_cases(reference: str) -> Message:
     """Advise the call that counts the cases left out, by reason."""
-    options = {} if reference == ALL else {"reference": reference}
+    options = {} if reference == ALL_PAIRS else {"reference": reference}
     return Message(Call("case_flow", ("scores",), options), " says how many are left out and why")
 
 

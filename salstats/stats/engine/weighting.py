@@ -60,7 +60,7 @@ class Weights:
 
 
 #: Equal weights of all rows.
-EQUAL = Weights()
+EQUAL_WEIGHTS = Weights()
 
 
 class WeightedScores(NamedTuple):
@@ -83,7 +83,7 @@ def rows_with_positive_weight(
         weights are of values that are not averaged over, or lack one that is.
     """
     if weights is None:
-        return WeightedScores(codes, units, EQUAL)
+        return WeightedScores(codes, units, EQUAL_WEIGHTS)
     if isinstance(weights, Mapping):
         member_weights = _checked_member_weights(codes, weights, average)
         return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))

@@ -15,7 +15,7 @@ from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.frames import text_column
 from salstats.stats.adjust import MULTIVARIATE_T, SIDAK, TUKEY, adjust_unless_none, checked_procedure
 from salstats.stats.adjust import adjust as adjusted
-from salstats.stats.engine.comparisons import ALL
+from salstats.stats.engine.comparisons import ALL_PAIRS
 from salstats.stats.engine.equivalence import (
     Margin,
     MarginTest,
@@ -181,7 +181,7 @@ def marginal_contrasts(
             hint="rename it",
             column=_REFERENCE_LEVEL,
         )
-    compares_all = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
+    compares_all = reference is None or (reference == ALL_PAIRS and not _has_level(fitted, term, ALL_PAIRS))
     procedure = _checked_contrast_procedure(adjust, margin, compares_all=compares_all)
     notes = fitted.inference_notes.copy()
     margins = []

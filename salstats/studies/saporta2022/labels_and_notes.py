@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.display.text.labels import Labels
 from salstats.stats.engine.grouping import AVERAGE
-from salstats.stats.engine.result_warnings import FEW_UNITS
+from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
 from salstats.studies.saporta2022.study_frames import AS_SCORED, FEATURES, StudyFrames, StudyInference
 
 _NAMES = {
@@ -113,12 +113,13 @@ def replicate_cases_or_smallest_p_note(inference: StudyInference) -> str:
 
 def few_patients_note(estimates: pd.DataFrame) -> str:
     """Return the end of a note, which names the tasks with too few patients for percentile intervals."""
-    has_few = (estimates["n_units"] < FEW_UNITS) & (estimates["unit"] != "case")
+    has_few = (estimates["n_units"] < MIN_RESAMPLED_UNITS) & (estimates["unit"] != "case")
     has_few &= estimates["interval"] == "percentile"
     tasks = sorted(set(estimates.loc[has_few, "task"]) - {AVERAGE})
     if not tasks:
         return ""
-    return f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({', '.join(tasks)})"
+    names = ", ".join(tasks)
+    return f"; with fewer than {MIN_RESAMPLED_UNITS} patients percentile intervals are too short ({names})"
 
 
 def error_note(inference: StudyInference, *, correlations: bool = False) -> str:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from salstats.stats.engine.result_warnings import FEW_UNITS
+from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
@@ -90,8 +90,10 @@ def estimates_of(**columns):
 
 
 def test_tasks_with_few_patients_are_named_once_in_order():
-    assert few_patients_note(estimates_of(n_units=[FEW_UNITS, FEW_UNITS])) == ""
-    assert few_patients_note(estimates_of(n_units=[FEW_UNITS, FEW_UNITS - 1])).endswith("(Mass)")
+    assert few_patients_note(estimates_of(n_units=[MIN_RESAMPLED_UNITS, MIN_RESAMPLED_UNITS])) == ""
+    assert few_patients_note(estimates_of(n_units=[MIN_RESAMPLED_UNITS, MIN_RESAMPLED_UNITS - 1])).endswith(
+        "(Mass)"
+    )
     twice = pd.concat([estimates_of(task=["Mass", "Edema"]), estimates_of(task=["Average", "Edema"])])
     assert few_patients_note(twice).endswith("(Edema, Mass)")
 
