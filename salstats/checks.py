@@ -75,47 +75,49 @@ def escape_unprintable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
+def check_frame(frame: object, frame_name: str = "scores") -> pd.DataFrame:
     """Return the frame; raise SalstatsError unless it is a DataFrame with rows and distinct columns."""
     if not isinstance(frame, pd.DataFrame):
-        reader = "read_scores" if name == "scores" else "read_data"
+        reader = "read_scores" if frame_name == "scores" else "read_data"
         raise SalstatsError(
-            f"{name} must be a pandas DataFrame, not {type(frame).__name__}",
+            f"{frame_name} must be a pandas DataFrame, not {type(frame).__name__}",
             hint=f"read a file with {reader}()",
-            option=name,
+            option=frame_name,
         )
     if frame.empty:
-        raise SalstatsError(f"{name} has no rows", option=name, value=0)
+        raise SalstatsError(f"{frame_name} has no rows", option=frame_name, value=0)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()]
         raise ColumnError(
-            f"{name} has column {quoted(twice[:1])} twice", hint="rename one of them", column=str(twice[0])
+            f"{frame_name} has column {quoted(twice[:1])} twice",
+            hint="rename one of them",
+            column=str(twice[0]),
         )
     return frame
 
 
 def check_columns(
-    frame: pd.DataFrame, columns: Iterable[str], name: str = "scores", remedy: MessagePart = ""
+    frame: pd.DataFrame, columns: Iterable[str], frame_name: str = "scores", remedy: MessagePart = ""
 ) -> None:
     """Raise ColumnError when a column is missing, with the closest name there is or the remedy."""
     for column in columns:
         if column not in frame.columns:
             suggestion = "" if remedy else did_you_mean(column, frame.columns)
             raise ColumnError(
-                f"{name} has no column {column!r}{suggestion} (columns: {quoted(frame.columns)})",
+                f"{frame_name} has no column {column!r}{suggestion} (columns: {quoted(frame.columns)})",
                 hint=remedy,
                 column=column,
                 choices=map(str, frame.columns),
             )
 
 
-def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
+def check_numeric(frame: pd.DataFrame, column: str, frame_name: str = "scores") -> np.ndarray:
     """Return a column as float64; raise ColumnError where it is not numeric or beyond +-`LARGEST_NUMBER`."""
     values = frame[column]
     is_numeric = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     if not is_numeric:
         raise ColumnError(
-            f"column {column!r} of {name} must be numeric", hint=_numeric_hint(values), column=column
+            f"column {column!r} of {frame_name} must be numeric", hint=_numeric_hint(values), column=column
         )
     array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
     is_too_large = np.abs(array) > LARGEST_NUMBER
@@ -123,7 +125,7 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
         row = int(np.flatnonzero(is_too_large)[0])
         size = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST_NUMBER:g}"
         raise ColumnError(
-            f"column {column!r} of {name} is {size} in row {row}{_case_text(frame, row)}",
+            f"column {column!r} of {frame_name} is {size} in row {row}{_case_text(frame, row)}",
             hint="an undefined score is NaN",
             column=column,
             rows=[row],
@@ -167,7 +169,7 @@ def _case_text(frame: pd.DataFrame, row: int) -> str:
 
 
 def check_by(
-    frame: pd.DataFrame, by: str | Sequence[str] | None, default: Sequence[str], name: str = "scores"
+    frame: pd.DataFrame, by: str | Sequence[str] | None, default: Sequence[str], frame_name: str = "scores"
 ) -> list[str]:
     """Return the grouping columns as a list, by default those of `default` that the frame has."""
     if by is None:
@@ -175,7 +177,7 @@ def check_by(
     columns = [by] if isinstance(by, str) else list(by)
     if len(set(columns)) < len(columns):
         raise ColumnError(Setting("by"), f" names a column twice: {quoted(columns)}")
-    check_columns(frame, columns, name)
+    check_columns(frame, columns, frame_name)
     for column in columns:
         if frame[column].isna().any():
             row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])

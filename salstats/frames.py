@@ -242,86 +242,87 @@ def _dense_codes_and_number(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray
     return renumbered[codes], int(is_used.sum())
 
 
-def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
+def check_scores(scores: object, frame_name: str = "scores") -> pd.DataFrame:
     """Return the scores, checked to be a valid scores frame.
 
     ColumnError where a column is missing, a key or patient cell is empty, `score` is not numeric or is
     infinite, an observation appears twice, a name begins or ends with a blank, or a case belongs to two
-    patients; messages call it `name`. A warning says which known metric has scores outside its range, and
-    which names differ in capitals only or may be misspelt.
+    patients; messages call it `frame_name`. A warning says which known metric has scores outside its range,
+    and which names differ in capitals only or may be misspelt.
     """
-    return coded_scores(scores, name).frame
+    return coded_scores(scores, frame_name).frame
 
 
-def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
+def coded_scores(scores: object, frame_name: str = "scores") -> ColumnCodes:
     """Return a frame that `check_scores` accepts with the codes of its columns; warn of doubtful scores."""
-    coded = coded_scores_without_warnings(scores, name)
-    warn_of_doubtful_scores(coded, name=name)
+    coded = coded_scores_without_warnings(scores, frame_name)
+    warn_of_doubtful_scores(coded, frame_name=frame_name)
     return coded
 
 
-def coded_scores_without_warnings(scores: object, name: str = "scores") -> ColumnCodes:
+def coded_scores_without_warnings(scores: object, frame_name: str = "scores") -> ColumnCodes:
     """Return a frame as `coded_scores` does, without a warning: for scores that were derived from others."""
-    frame = check_frame(scores, name)
+    frame = check_frame(scores, frame_name)
     for column in SCORES_COLUMNS:
         if column in frame.columns:
             continue
-        remedy = f"rename the one that holds it, with {name}.rename(columns={{'...': {column!r}}})"
+        remedy = f"rename the one that holds it, with {frame_name}.rename(columns={{'...': {column!r}}})"
         if column in ("method", "metric"):
-            remedy += f", or set it for all rows with {name}.assign({column}='...')"
+            remedy += f", or set it for all rows with {frame_name}.assign({column}='...')"
         if did_you_mean(column, frame.columns):
+            # `check_columns` then proposes the similar name.
             remedy = ""
-        check_columns(frame, [column], name, remedy)
-    check_numeric(frame, "score", name)
+        check_columns(frame, [column], frame_name, remedy)
+    check_numeric(frame, "score", frame_name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     coded = ColumnCodes(frame)
-    _check_names(coded, name)
+    _check_names(coded, frame_name)
     for column in ("case", "method", "metric", "task"):
         if column in frame.columns and (coded.column(column).missing or coded.column(column).blank):
             row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
             raise ColumnError(
-                f"column {column!r} of {name} is empty in row {row}",
+                f"column {column!r} of {frame_name} is empty in row {row}",
                 hint="every row needs one",
                 column=column,
                 rows=[row],
             )
-    _check_no_name_is_empty_text(coded, name)
+    _check_no_name_is_empty_text(coded, frame_name)
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = earlier_row_and_first_repeat(codes)
         observation = row_keys_text(frame, keys, first)
         raise ColumnError(
-            f"rows {first} and {second} of {name} are the same observation ({observation})",
+            f"rows {first} and {second} of {frame_name} are the same observation ({observation})",
             hint=repeat_hint(frame, keys, first, second),
             value=frame[list(keys)].iloc[first].dropna().to_dict(),
             rows=[first, second],
         )
-    check_cases_have_one_patient(frame, name, coded)
+    check_cases_have_one_patient(frame, frame_name, coded)
     return coded
 
 
 def warn_of_doubtful_scores(
-    coded: ColumnCodes, row_name: RowName | None = None, name: str = "scores"
+    coded: ColumnCodes, row_name: RowName | None = None, frame_name: str = "scores"
 ) -> None:
     """Warn of scores outside the range of a known metric, and of names that are nearly other names.
 
-    A message names a row by `row_name`, or calls the frame `name` and gives the row's keys.
+    A message names a row by `row_name`, or calls the frame `frame_name` and gives the row's keys.
     """
     frame = coded.frame
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
 
     def row_of_frame(row: int) -> str:
-        return f"row {row} of {name} ({row_keys_text(frame, keys, row)})"
+        return f"row {row} of {frame_name} ({row_keys_text(frame, keys, row)})"
 
     row_name = row_name or row_of_frame
-    _warn_of_names(coded, row_name, name)
+    _warn_of_names(coded, row_name, frame_name)
     metrics = coded.column("metric")
     scores = frame["score"].to_numpy(dtype=np.float64, na_value=np.nan)
-    warn_of_ranges(scores, metrics.codes, metrics.values, row_name, name)
+    warn_of_ranges(scores, metrics.codes, metrics.values, row_name, frame_name)
 
 
 def checked_table_codes(
-    table: pd.DataFrame, range_checked_columns: Sequence[str], name: str = "data"
+    table: pd.DataFrame, range_checked_columns: Sequence[str], frame_name: str = "data"
 ) -> ColumnCodes:
     """Return the codes of a table that need not be a scores frame, with names and some ranges checked.
 
@@ -329,26 +330,26 @@ def checked_table_codes(
     of `range_checked_columns` has the name of a known metric and numbers outside the metric's range.
     """
     coded = ColumnCodes(table)
-    _check_names(coded, name)
-    _check_no_name_is_empty_text(coded, name)
+    _check_names(coded, frame_name)
+    _check_no_name_is_empty_text(coded, frame_name)
     if {"metric", "score"} <= set(table.columns):
-        check_numeric(table, "score", name)
-        warn_of_doubtful_scores(coded, name=name)
+        check_numeric(table, "score", frame_name)
+        warn_of_doubtful_scores(coded, frame_name=frame_name)
     else:
-        _warn_of_names(coded, lambda row: f"row {row} of {name}", name)
+        _warn_of_names(coded, lambda row: f"row {row} of {frame_name}", frame_name)
         # Scores in a frame of `augment` were checked by the fit, and may since have become differences.
         if not _AUGMENT_COLUMNS.issubset(table.columns):
-            warn_of_column_ranges(table, range_checked_columns, name)
+            warn_of_column_ranges(table, range_checked_columns, frame_name)
     return coded
 
 
-def _check_names(coded: ColumnCodes, name: str) -> None:
+def _check_names(coded: ColumnCodes, frame_name: str) -> None:
     """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
     for names in coded.identifier_names():
-        check_names(names, name)
+        check_names(names, frame_name)
 
 
-def _check_no_name_is_empty_text(coded: ColumnCodes, name: str) -> None:
+def _check_no_name_is_empty_text(coded: ColumnCodes, frame_name: str) -> None:
     """Raise ColumnError where a name is an empty text, which counts as a name of its own, unlike NaN.
 
     Patients of empty text are unknown, as some other texts are (see `resampling_units`).
@@ -357,21 +358,22 @@ def _check_no_name_is_empty_text(coded: ColumnCodes, name: str) -> None:
         if column in coded.frame.columns and coded.column(column).blank:
             row = int(np.flatnonzero(coded.frame[column].eq(""))[0])
             raise ColumnError(
-                f"column {column!r} of {name} is an empty text in row {row}, which is not a missing name",
-                hint=f"make it missing with {name}.replace({{{column!r}: {{'': None}}}})",
+                f"column {column!r} of {frame_name} is an empty text in row {row}, which is not a missing "
+                "name",
+                hint=f"make it missing with {frame_name}.replace({{{column!r}: {{'': None}}}})",
                 column=column,
                 rows=[row],
             )
 
 
-def _warn_of_names(coded: ColumnCodes, row_name: RowName, name: str) -> None:
+def _warn_of_names(coded: ColumnCodes, row_name: RowName, frame_name: str) -> None:
     """Warn of names in columns of identifiers that are nearly other names."""
     for names in coded.identifier_names():
-        warn_of_near_names(names, row_name, name)
+        warn_of_near_names(names, row_name, frame_name)
 
 
 def check_cases_have_one_patient(
-    frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None
+    frame: pd.DataFrame, frame_name: str = "scores", codes: ColumnCodes | None = None
 ) -> None:
     """Raise ColumnError when a case belongs to two patients."""
     if "patient" not in frame.columns or "case" not in frame.columns:
@@ -397,7 +399,7 @@ def check_cases_have_one_patient(
     if n_patients.max(initial=0) > 1:
         row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
         raise ColumnError(
-            f"case {str(frame['case'].iloc[row])!r} of {name} belongs to {n_patients.max()} patients",
+            f"case {str(frame['case'].iloc[row])!r} of {frame_name} belongs to {n_patients.max()} patients",
             hint=Message(
                 "a case is one image of one patient (case ids reused across data sets need a column "
                 "'dataset'; ",

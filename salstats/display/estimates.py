@@ -20,7 +20,7 @@ from salstats.stats.average_kinds import (
     AverageKind,
     averaged_column_mask,
     decrease_of_means_or_mean_of_decreases,
-    members_of_averages,
+    member_rows_of_averages,
 )
 from salstats.study import HUMAN
 
@@ -188,7 +188,7 @@ class Estimates:
         members = {}
         # with weights the members of an average do not contribute by their numbers of scores
         if {"n", "term"} <= set(frame.columns) and not self.distinct_values("weights"):
-            members = members_of_averages(frame, self.keys)
+            members = member_rows_of_averages(frame, self.keys)
         is_average = averaged_column_mask(frame, self.keys).any(axis=1)
         for row, term in enumerate(self.row_values("term")):
             if is_average[row] and term == "percent_decrease":

@@ -355,6 +355,7 @@ def _warn_of_imprecise_p_values(
 
 def _family_codes(estimates: pd.DataFrame, within: list[str]) -> NDArray[np.integer]:
     """Return the code of each row's family; averaged and pooled rows of a group are a family of their own."""
+    # Grouping columns come before the first column of an estimates frame.
     columns = estimates.columns
     estimate_positions = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
     grouping_columns = columns[: estimate_positions[0]]

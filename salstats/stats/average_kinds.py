@@ -32,7 +32,7 @@ def averaged_column_mask(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFra
     return frame[list(keys)].astype("object") == AVERAGE
 
 
-def members_of_averages(frame: pd.DataFrame, keys: Sequence[str]) -> dict[int, list[int]]:
+def member_rows_of_averages(frame: pd.DataFrame, keys: Sequence[str]) -> dict[int, list[int]]:
     """Return for each row that is an average the rows that it averages: its members.
 
     Their numbers of scores add up to that of the average; the list is empty for an average of which the frame
@@ -47,6 +47,7 @@ def members_of_averages(frame: pd.DataFrame, keys: Sequence[str]) -> dict[int, l
     has_means = frame[mean_columns].notna().all(axis=1)
     members = {}
     for row in np.flatnonzero(is_average_row):
+        # A row averages over one column.
         averaged_column = str(averages.columns[int(averages.loc[row].to_numpy().argmax())])
         is_overall = frame[averaged_column].astype("object") == OVERALL
         is_member = ~is_average_row & ~is_overall & has_means

@@ -17,9 +17,9 @@ from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.stats.summaries import summarize
 
 #: Reason that `score` gives for an undefined score if the mask is empty.
-_EMPTY = "empty mask"
+_EMPTY_MASK_REASON = "empty mask"
 #: Reasons that `score` gives for cases outside of the scored slice.
-_OUTSIDE = ("predicted negative",)
+_OUTSIDE_SLICE_REASONS = ("predicted negative",)
 #: Truth values of the column `empty_mask` where it holds text.
 _TRUTH_VALUES = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
@@ -84,7 +84,7 @@ def empty_shares(
     if "metric" in columns:
         raise ColumnError(
             Setting("by"),
-            " names 'metric', and a mask is empty for all of them",
+            " names 'metric', and a mask is empty for all metrics",
             hint="leave it out",
             column="metric",
         )
@@ -100,12 +100,12 @@ def empty_shares(
         )
     reason = _reason_of_each_row(rows)
     empty = _empty_mask_indicator(rows, reason)
-    is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE))
+    is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE_SLICE_REASONS))
     has_finding = ~(is_excluded | _lacks_finding(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
     names = list(dict.fromkeys([*keys, *columns, *possible_unit_columns(rows, unit)]))
     mask_rows = rows[names].assign(metric="empty", score=empty, _has_finding=has_finding)
-    # A mask has a row for each metric, of which some may know that it is empty, or that there is no finding.
+    # A mask has a row per metric; it is empty, or without a finding, if any of these rows says so.
     grouped = mask_rows.groupby(keys, sort=False, dropna=False, observed=True)
     masks = grouped[[name for name in (*names, "metric") if name not in keys]].first()
     masks = masks.assign(score=grouped["score"].max(), _has_finding=grouped["_has_finding"].min())
@@ -163,7 +163,7 @@ def _empty_mask_indicator(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
     mask_pixels = _sum_of_pixel_columns(rows, ("tp", "fp"))
     is_empty_by_pixels = (mask_pixels == 0).astype(np.float64)
     empty = np.where(np.isnan(mask_pixels), np.nan, is_empty_by_pixels)
-    empty = np.where(np.isnan(empty) & (reason == _EMPTY), 1.0, empty)
+    empty = np.where(np.isnan(empty) & (reason == _EMPTY_MASK_REASON), 1.0, empty)
     if not {"empty_mask", "tp"} & set(rows.columns):
         # Without these columns a mask with a defined score is taken to mark something.
         has_score = rows["score"].notna().to_numpy(dtype=bool)

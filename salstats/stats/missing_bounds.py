@@ -16,7 +16,7 @@ from salstats.stats.average_kinds import (
     AverageKind,
     averaged_column_mask,
     decrease_of_means_or_mean_of_decreases,
-    members_of_averages,
+    member_rows_of_averages,
 )
 from salstats.stats.engine.comparisons import (
     all_pairs_with_reference_score,
@@ -158,7 +158,7 @@ def missing_bounds(
     if reference is not None:
         means["reference_low"] = reference.mean_with_undefined_at(lowest_score)
         means["reference_high"] = reference.mean_with_undefined_at(highest_score)
-    averages = members_of_averages(frame, keys)
+    averages = member_rows_of_averages(frame, keys)
     _warn_of_averages_with_absent_members(frame, averages)
     for row, members in averages.items():
         means.loc[row] = means.loc[members].mean(axis=0, skipna=False) if members else np.nan

@@ -71,22 +71,22 @@ def over_views(
     check_frame(frame, "frame")
     check_choice(rule, RULES, "rule")
     values = [value] if isinstance(value, str) else list(value)
-    units = check_by(frame, by, (), "frame")
-    if not units or not values:
+    unit_columns = check_by(frame, by, (), "frame")
+    if not unit_columns or not values:
         raise ColumnError(
             "over_views needs at least one column in ", Setting("by"), " and one in ", Setting("value")
         )
     check_columns(frame, values, "frame")
-    if "case" in units:
+    if "case" in unit_columns:
         raise ColumnError(
             Setting("by"),
             " names 'case', and a case is one view",
             hint="name the patient that several belong to",
             column="case",
         )
-    key_columns = list(units)
+    key_columns = list(unit_columns)
     for column in KEY_COLUMNS:
-        if column in frame.columns and column != "case" and column not in units:
+        if column in frame.columns and column != "case" and column not in unit_columns:
             key_columns.append(column)
     for name in (*key_columns, *values):
         if name in _COUNTS:

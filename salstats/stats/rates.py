@@ -400,6 +400,7 @@ def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd
         sums=np.hstack(numerators),
         counts=np.hstack(denominators),
         n_missing=np.tile(count_cells["tp"].n_missing, n_rates),
+        # each cell counts its own units, those with pixels in the denominator
         sample=np.arange(len(keys)),
     )
     n_cases = np.tile(count_cells["tp"].counts.sum(axis=0), n_rates)

@@ -7,7 +7,7 @@ import pytest
 from salstats.stats.average_kinds import (
     AverageKind,
     decrease_of_means_or_mean_of_decreases,
-    members_of_averages,
+    member_rows_of_averages,
 )
 
 KEYS = ["metric", "task"]
@@ -34,7 +34,7 @@ def decreases(average):
 def test_the_kind_is_that_whose_number_the_average_is(average, kind):
     # as computed, and with an average that was printed with two decimals
     for frame in (decreases(average), decreases(average + 0.005)):
-        members = members_of_averages(frame, KEYS)
+        members = member_rows_of_averages(frame, KEYS)
         assert members == {2: [0, 1]}
         assert decrease_of_means_or_mean_of_decreases(frame, 2, members[2]) == kind
     # without the rows that are averaged
@@ -52,6 +52,6 @@ def test_numbers_that_agree_with_both_kinds_are_of_either():
 
 
 def test_an_average_without_all_of_its_rows_has_no_members():
-    assert members_of_averages(decreases(50.0).drop(index=1).reset_index(drop=True), KEYS) == {1: []}
+    assert member_rows_of_averages(decreases(50.0).drop(index=1).reset_index(drop=True), KEYS) == {1: []}
     undefined = decreases(np.nan)
     assert decrease_of_means_or_mean_of_decreases(undefined, 2, [0, 1]) == AverageKind.OF_MEANS

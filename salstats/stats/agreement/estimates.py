@@ -409,7 +409,7 @@ def _warn_of_few_minority_units(
     if is_few.any():
         n_units = np.array([result.n_units_outside_modal_category for result in results])
         warn(
-            f"only {n_units[is_few].min()} units have another reading than the most frequent one in ",
+            f"only {n_units[is_few].min()} units have a reading other than the most frequent one in ",
             named_groups(keys, is_few),
             ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),

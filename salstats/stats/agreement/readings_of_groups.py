@@ -244,13 +244,13 @@ def _check_cases_have_no_repeats(
     raise ColumnError(
         f"case {frame['case'].iloc[0]} has {len(frame)} readings of one {design.over}, by {varying!r}, and ",
         Setting("kind", record.name),
-        " takes one",
+        " allows one",
         hint=Message(
             f"name {varying!r} in ",
             Setting("by"),
             ", average them first, or use ",
             Setting("kind", "bland-altman"),
-            ", which takes several",
+            ", which allows several",
         ),
         column=varying,
         rows=repeated_rows.tolist(),

@@ -74,11 +74,10 @@ def anova_table(
 ) -> AnovaTable:
     """Return mean squares of the cells' figures of merit, and their mean variance and covariances.
 
-    A cell is a reader with a method (Obuchowski and Rockette).
-
-    `values` (n_cells,) are the figures and `covariance` (n_cells, n_cells) is their covariance over the
-    cases. `methods` and `readers` (n_cells,) are the codes of each cell: all pairs of a method and a reader,
-    or one method for each reader. Formulas are in the notes of `mrmc`.
+    A cell is a reader with a method (Obuchowski and Rockette). `values` (n_cells,) are the figures and
+    `covariance` (n_cells, n_cells) is their covariance over the cases. `methods` and `readers` (n_cells,) are
+    the codes of each cell: all pairs of a method and a reader, or one method for each reader. Formulas are in
+    the notes of `mrmc`.
     """
     n_readers = np.bincount(methods)
     n_methods = len(n_readers)
@@ -93,6 +92,7 @@ def anova_table(
     df_within = float((n_readers - 1).sum())
     if not nested:
         reader_effects = np.bincount(readers, values) / n_methods - values.mean()
+        # With one method the mean square within is that of its readers.
         if n_methods > 1:
             residuals = residuals - reader_effects[readers]
         ms_reader = n_methods * (reader_effects**2).sum() / (n_all_readers - 1)

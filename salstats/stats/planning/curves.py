@@ -135,10 +135,10 @@ class SimulationOptions:
 
 
 def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> list[dict[str, Any]]:
-    """Return the rows of a curve, by formula."""
+    """Return a row for each size: power and width, and the cases needed for the target, by formula."""
     n_units = np.array([size.n_units for size in sizes])
     power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)
-    width = formulas.mean_width(curve.precision(n_units), curve.plan.level)
+    width = formulas.mean_interval_width(curve.precision(n_units), curve.plan.level)
     needed_columns = {"n_needed": curve.cases_in_units_or_none(curve.units_needed(target))}
     needed_columns |= curve.limits_of_cases_needed(target)
     rows = []
@@ -158,7 +158,7 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
 def rows_by_simulation(
     curve: Curve, sizes: Sequence[StudySize], target: float, simulation: SimulationOptions
 ) -> list[dict[str, Any]]:
-    """Return the rows of a curve, from simulated studies."""
+    """Return a row for each size: power and width, and the cases needed for the target, by simulation."""
     assert curve.sampler is not None
     n_studies = simulation.n_studies
     n_units = np.array([size.n_units for size in sizes])

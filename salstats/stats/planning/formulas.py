@@ -80,7 +80,7 @@ def margin_power(effect: float, precision: Precision, low: float, high: float, l
     return np.asarray(integral * (largest - smallest)[..., 0] / 2)
 
 
-def mean_width(precision: Precision, level: float) -> np.ndarray:
+def mean_interval_width(precision: Precision, level: float) -> np.ndarray:
     """Expected width of a t interval."""
     df = np.minimum(precision.df, _LARGEST_DF)
     # Mean of the estimated over the true standard error: sqrt(2 / df) gamma((df + 1) / 2) / gamma(df / 2)

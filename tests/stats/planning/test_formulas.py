@@ -57,7 +57,7 @@ def test_power_against_a_margin_is_the_integral_over_the_sd(by_r):
 
 def test_widths_are_those_of_the_chi_distribution(by_r):
     for row in by_r("mean width"):
-        found = formulas.mean_width(formulas.precision_of_units(row["sd"], row["n"]), row["level"])
+        found = formulas.mean_interval_width(formulas.precision_of_units(row["sd"], row["n"]), row["level"])
         np.testing.assert_allclose(found, row["value"], rtol=ALGORITHM)
     for row in by_r("width"):
         of = formulas.precision_of_units(row["sd"], row["n"])
@@ -141,6 +141,6 @@ def test_z_tests_have_infinite_degrees_of_freedom():
     z = formulas.Precision(1.0, np.inf)
     found = formulas.t_power([0.0, 1.959964 + 1.281552], z, 0.95)
     np.testing.assert_allclose(found, [0.05, 0.9], 1e-6)
-    assert formulas.mean_width(z, 0.95) == pytest.approx(2 * 1.959964, abs=1e-6)
+    assert formulas.mean_interval_width(z, 0.95) == pytest.approx(2 * 1.959964, abs=1e-6)
     assert formulas.margin_power(0.0, z, -3.0, np.inf, 0.95) == pytest.approx(0.9123145, abs=1e-6)
     assert [round(float(formulas.width_power(w, z, 0.95)), 9) for w in (3.9, 3.95)] == [0, 1]
