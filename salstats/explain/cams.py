@@ -88,6 +88,7 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
         if output.requires_grad:
             recorded = output.clone()
         else:
+            # the first layer, by whose output the network's outputs can be differentiated from here on
             recorded = output.detach().clone().requires_grad_(differentiable)
         layer_outputs[name] = recorded
         # the network goes on with a copy, which it may change in place
@@ -137,6 +138,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
                 retain_graph=True,
                 allow_unused=True,
             )
+            # a layer whose output is not a tensor has no gradient
             if len(layer_gradients) < len(maps) or any(gradient is None for gradient in layer_gradients):
                 raise SalstatsError(
                     "the output does not depend on every layer that is named, so that it has no gradient "

@@ -135,7 +135,10 @@ def _options_text(options: Mapping[Any, Any]) -> str:
 def _check_fractions_meet_requirement(
     is_correct: np.ndarray, requirement: str, first_points: pd.DataFrame, keys: list[str]
 ) -> None:
-    """Raise SalstatsError for the first curve whose fractions are not correct."""
+    """Raise SalstatsError for the first curve whose fractions do not meet a requirement.
+
+    `is_correct` and `first_points` have an entry for each curve; the message has the requirement.
+    """
     if is_correct.all():
         return
     point = first_points[~is_correct].iloc[0]

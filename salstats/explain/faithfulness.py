@@ -78,7 +78,7 @@ def insertion(
         are more salient. Maps of another size are resized to the images as `score` does it (bilinear,
         half-pixel centres); a list may hold maps of several sizes. A path names a map folder, of `make_maps`
         or another program, and `model` is a `Network`; its maps are placed on the part of each image that the
-        network saw, also where images were padded or cropped.
+        network saw, even where images were padded or cropped.
     targets : int or sequence of int, shape (n,), optional
         Index of the network's output, for all images or for each. By default a `Network` gives the outputs
         of `tasks`, or of the tasks of the folder.

@@ -275,12 +275,15 @@ def _is_view_error(error: Exception) -> bool:
 
 
 def checked_model_outputs(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    """Return the outputs for one batch, one row for each image."""
+    """Return the outputs for one batch, one row for each image.
+
+    SalstatsError if the network raises an error, but for one of memory, which is passed on.
+    """
     try:
         outputs = model(images)
     except SalstatsError:
         raise
-    # whatever a network raises
+    # a network may raise any error
     except Exception as error:
         if is_out_of_memory_error(error):
             raise

@@ -239,7 +239,7 @@ def _planned_methods(
 def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
     """Return labels by case and task: 1 where a finding is present, else 0, NaN where that is unknown.
 
-    SalstatsError for two labels that differ, and if no task of the plan has any.
+    SalstatsError if a case and task has two different labels, or if labels are given for other tasks only.
     """
     label_by_pair: dict[tuple[str, str], float] = {}
     for key, label in _label_items(labels):

@@ -154,9 +154,11 @@ class Rescale(_Pass):
 
     def result_of_step(self, step: _Step) -> Any:
         """Return the result of a function; record its arguments for the baselines, or use them."""
+        # torch leaves this context while a call is handled: `with self` catches the calls made here, too
         if step.name in _COMPOSED:
             with self:
                 return _COMPOSED[step.name](*step.args, **step.options)
+        # an option of a quotient is the rounding of its result
         if step.name in _QUOTIENTS and len(step.tensors) == 2 and not step.options:
             with self:
                 return step.args[0] * step.args[1].reciprocal()
@@ -222,7 +224,7 @@ class Relevance(_Pass):
         """Return the sum of each image's numbers, of a tensor whose first dimension runs over the images."""
         n_images = len(self.bias_relevance)
         if values.numel() % n_images:
-            # a step that joins the images has no parts of single images
+            # a step that joins the images has no parts of single images: each gets an equal share
             return values.double().sum().expand(n_images) / n_images
         return values.reshape(n_images, -1).double().sum(dim=1)
 
@@ -402,7 +404,8 @@ def _composed_layer_norm(
 ) -> torch.Tensor:
     """Compute `torch.nn.functional.layer_norm` by functions that have rules.
 
-    `shape` is that of the last dimensions, over which numbers are standardised.
+    `shape` is that of the last dimensions, over which numbers are standardised. Further arguments choose
+    torch's implementation and are ignored.
     """
     normalised = _standardized(x, tuple(range(-len(shape), 0)), eps)
     if weight is not None:
@@ -415,7 +418,10 @@ def _composed_layer_norm(
 def _composed_group_norm(
     x: torch.Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """Compute `torch.nn.functional.group_norm` by functions that have rules."""
+    """Compute `torch.nn.functional.group_norm` by functions that have rules.
+
+    Further arguments choose torch's implementation and are ignored.
+    """
     grouped = x.reshape(len(x), groups, -1)
     normalised = _standardized(grouped, (-1,), eps).reshape(x.shape)
     # weight and bias have one number for each channel, the second dimension of x

@@ -97,11 +97,11 @@ def _rows_and_columns(value: Any, option: str) -> tuple[int, int]:
 def run_rise(request: Request) -> RawAttributions:
     """Return the mean of random masks weighted by the target's probability; (b, 1, height, width).
 
-    Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly by one cell more than
-    the image has and shifted at random by less than a cell (Petsiuk et al. 2018). Masks are made a batch at a
+    Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly to one cell more than
+    the image and shifted at random by less than a cell (Petsiuk et al. 2018). Masks are made a batch at a
     time. With masks M_i and probabilities p_i of the N images behind them, S = sum p_i M_i / (keep N), as in
-    the paper: the sum is divided by the expected number of masks that show a pixel, not by the
-    number that did. Where a pixel plays no part S is the mean probability of all masks, and not 0.
+    the paper: the sum is divided by the expected number of masks that show a pixel, not by the number that
+    did. Where a pixel plays no part S is the mean probability of all masks, and not 0.
     Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is kept;
     `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero").
     """

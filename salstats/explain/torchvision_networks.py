@@ -34,7 +34,7 @@ def torchvision_network(
     tasks : str, sequence of str or mapping of str to int
         Tasks in the order of the network's outputs, or each with the index of its output.
     n_outputs : int, optional
-        Number of the network's outputs; by default one for each task.
+        Number of the network's outputs; by default no more than the tasks need.
     preparation : Preparation, optional
         Prepares an image for the network; by default it is stretched to 224 x 224 pixels and standardised by
         ImageNet's mean and SD.

@@ -130,7 +130,7 @@ class CenterBias:
         compared with a bias that it contributes to. The density has sum 1, and is 0 at pixels without a map:
         pixels outside the frame, and those next to a pixel of the frame without a map, even where that has
         weight 0 in the interpolation (as in OpenCV).
-        ValueRangeError if maps are taken out that were never added, or nothing is left.
+        ValueRangeError if more maps are left out than were added there, or nothing is left.
         """
         sums = self._sums
         n_maps = self.n_maps

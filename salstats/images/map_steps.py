@@ -19,7 +19,8 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 def resize_in_float64(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Resize a finite map as `resize` does, in float64 and its own range, however far from 0.
 
-    It is resized between 0 and 1, where single precision keeps the order of values.
+    The map is stretched to 0 to 1 before and back afterwards, as single precision could not tell apart values
+    that are close to each other and far from 0.
     """
     values = np.asarray(saliency, np.float64)
     low = values.min()

@@ -45,7 +45,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
             value=shape,
         )
     height, width = (int(n) for n in shape)
-    # the sides first: a file can hold numbers that no memory size, as a float, holds
+    # the sides come first: a file may hold numbers that are too large for the float of a memory size
     if max(height, width) > LONGEST_SIDE:
         problem = f"is too large; a side has {LONGEST_SIDE} pixels at most"
     elif height * width > MAX_PIXELS:

@@ -214,9 +214,9 @@ def information_gain(
     """Return the information gain of a map, read as a density, over a baseline, in bits per fixation.
 
     The mean over the fixations of log2(map / baseline); 0 is as good as the baseline. -inf if the map is 0 at
-    a fixation (a minimum prevents that), inf if only the baseline is, NaN if both are 0 at one fixation or
-    one is 0 at a first fixation and the other at a second. NaN also without points, and for a constant map
-    that counts as undefined.
+    a fixation (a minimum prevents that), inf if only the baseline is, NaN if both are 0 at one fixation, or
+    the map at one and the baseline at another. NaN also without points, and for a constant map that counts as
+    undefined.
 
     Parameters
     ----------

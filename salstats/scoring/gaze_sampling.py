@@ -293,6 +293,7 @@ class _CaseSampler:
                         }
                         rows.append(row)
                         estimates.append(self._sampled_area_estimates(name, ranked, truth_index, draw, exact))
+        # a row for each replicate, with `exact` as the last column
         frame = pd.DataFrame(rows).loc[np.repeat(np.arange(len(rows)), self.n_replicates)]
         exact_column = frame.pop("exact")
         replicate = np.tile(np.arange(self.n_replicates), len(rows))

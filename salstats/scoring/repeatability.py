@@ -180,9 +180,7 @@ def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
     for series in study.with_maps():
         if getattr(series, over) is None:
             continue
-        common = replace(series, seed=None)
-        if over == "model":
-            common = replace(series, model=None)
+        common = replace(series, model=None) if over == "model" else replace(series, seed=None)
         members_by_common.setdefault(common, []).append(series)
     groups = []
     for common, members in members_by_common.items():

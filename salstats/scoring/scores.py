@@ -101,12 +101,12 @@ def score(
         What a reader returned, or the folder to read.
     metrics : str or sequence of str
         Names of `metrics.registry.METRICS` that need no more than a map, mask or points and the truth, such
-        as "iou", "hit" or "hd95"; an unknown one is answered with the list.
+        as "iou", "hit" or "hd95"; the error for an unknown one lists them.
     threshold : str, float, mapping or path
         What makes a map, scaled to [0, 1], a mask: the level that a named method finds in it, or a number;
         the map must exceed it. A mapping from task, from (task, method) or from (None, method), to either;
-        or a file as `tune` or the CheXlocalize release writes them. A method that (None, method) does not
-        name is as by default. Names: the keys of `images.thresholds.THRESHOLDS` (see Notes).
+        or a file as `tune` or the CheXlocalize release writes them. A method that no (None, method) names has
+        the default. Names: the keys of `images.thresholds.THRESHOLDS` (see Notes).
     cutoff : float, mapping or path, optional
         Probability below which a map's mask is empty. Hits do not change with it.
     smooth : int, mapping or path, optional
@@ -115,7 +115,7 @@ def score(
         "true-positive": scores where the truth has the finding; the cases are those that the truth holds.
         "full": all cases, undefined only where there is nothing to divide by. "predicted-positive": as
         full, where the probability reaches the cutoff, or, without one, where the image-level label is 1.
-        People are asked where the first method is.
+        People's scores are those of the cases where the first method is inside the slice.
     misses : {"undefined", "zero"}
         On the true-positive slice, what an overlap score of an empty mask is. "precision" and "mcc", which
         divide by the pixels of the mask, stay undefined.
@@ -149,7 +149,7 @@ def score(
         a cluster, needs `pip install 'salstats[dask]'`.
     resume : path, optional
         Folder that keeps finished cases, so that a run that was stopped goes on where it was; made where
-        it is not there. A case of which anything has changed, and another setting, are scored anew.
+        it is not there. A case that has changed is scored anew, and with other settings every case.
     progress : bool
         Show a bar on stderr.
 
@@ -175,8 +175,8 @@ def score(
         slice
             As given.
         threshold, cutoff, smooth, colormap
-            Beside scores of masks made of maps: the threshold's name or number, the probability cut-off (also
-            of stored masks), the side of the box, by way of which colours; each only where there was one.
+            With scores of masks made of maps: the threshold's name or number, the probability cut-off (of
+            stored masks too), the side of the box filter and the colormap; each only where there was one.
         distance_unit
             "px" or "mm", with distances.
         distance_options

@@ -83,7 +83,7 @@ def tune(
     Raises
     ------
     SalstatsError
-        No maps in the study.
+        The study has no maps, or no case that its truth holds.
     ValueRangeError
         A grid that is empty, unsorted or out of range.
 
