@@ -115,9 +115,9 @@ class TestBadArguments:
 
 
 def test_the_reasons_are_those_of_score():
-    assert module._EMPTY == EMPTY
+    assert module._EMPTY_MASK_REASON == EMPTY
     assert ABSENT_REASONS == (ABSENT, TRUE_NEGATIVE)
-    assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
+    assert module._OUTSIDE_SLICE_REASONS == (PREDICTED_NEGATIVE,)
 
 
 @pytest.mark.parametrize("metric", [m.name for m in METRICS.values() if m.compares_mask])
