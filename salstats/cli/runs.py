@@ -149,7 +149,7 @@ def _write_result_frame(frame: "pd.DataFrame", path: Path, run: CommandRun) -> N
 
 
 def _pop_further_files(run: CommandRun, *names: str) -> list[Path | None]:
-    """Remove the files that a command writes besides its output from the options of a run; return them.
+    """Remove the options that name further files to write from a run; return the files, None where not given.
 
     Raises an error before any work is done where a file cannot be written or two options name one file.
     """

@@ -372,7 +372,7 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
         default = None
         value_type = value_type | None
     if name == "reference" and default is parameter.empty:
-        # Without it the error of the function, which lists the methods, is better than typer's.
+        # If it is not given, the error of the function lists the methods, which typer's would not.
         help_text = f"{help_text} (required)"
         default = ""
         settings["show_default"] = False

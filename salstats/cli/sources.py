@@ -172,7 +172,7 @@ def _study_options() -> list[Option]:
     formats: dict[str, list[str]] = {}
     for format_name, record in FORMATS.items():
         parameters = inspect.signature(record.read).parameters
-        # The functions of the commands have options with the names in `omit`.
+        # The functions behind the commands have options of the names in `omit`, whose flags these are.
         for reader_option in options_of(
             record.read,
             texts=STUDIES,

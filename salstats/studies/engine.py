@@ -220,7 +220,7 @@ def _print_distinct_texts(problems: Iterable[SalstatsWarning], spelling: Spellin
 
 
 def unmet_need_messages(items: Iterable[StudyItem], available: Collection[Need]) -> list[Message]:
-    """Return a message for each need that is not met, with the items that lack it or a part."""
+    """Return a message for each unmet need, with the items that are not made, or made in part, without it."""
     names_by_lack: dict[_Lack, list[str]] = {}
     for item in items:
         unmet_needs = tuple(need for need in item.needs if need not in available)

@@ -86,7 +86,7 @@ def write_results(
             results, len(results), "Writing", progress=True, sizes=steps
         ):
             index_rows += _write_files_of_result(item, result, new_folder, figures)
-        drawing_warnings = _warnings_of_finished_figures(figures, index_rows, new_folder)
+        drawing_warnings = _finish_figures_and_list_warnings(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), new_folder / PRINTED)
@@ -100,7 +100,7 @@ def write_results(
         write_frame(pd.DataFrame(written_rows, columns=list(_INDEX_COLUMNS)), new_folder / INDEX)
 
 
-def _warnings_of_finished_figures(
+def _finish_figures_and_list_warnings(
     figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path
 ) -> list[str]:
     """Wait until all figures are drawn, warn of those that fail, and return the texts of other warnings."""
@@ -156,8 +156,8 @@ def _write_files_of_result(
     facts = {
         "item": result.title or "",
         "slice": result.slice or "",
-        "unit": _distinct_values(result.frame, "unit"),
-        "interval": _distinct_values(result.frame, "interval"),
+        "unit": _joined_distinct_values(result.frame, "unit"),
+        "interval": _joined_distinct_values(result.frame, "interval"),
         "note": note,
     }
     return [{"file": file.relative_to(folder).as_posix(), **facts} for file in files]
@@ -171,7 +171,7 @@ def _as_sentence(note: str) -> str:
     return f"{note[0].upper()}{note[1:]}."
 
 
-def _distinct_values(frame: pd.DataFrame, column: str) -> str:
+def _joined_distinct_values(frame: pd.DataFrame, column: str) -> str:
     """Join the distinct values of a column; empty where the frame does not have it."""
     if column not in frame:
         return ""

@@ -88,7 +88,7 @@ def read_score_tables(
     """
     table_options = table_options or ScoreTableOptions()
     if table_options.cells != TableOptions():
-        # A file with another separator or decimal mark is none of the release.
+        # A file with another separator or decimal mark is not one of the release.
         read_release = None
     if by_slice and scores:
         slices = []

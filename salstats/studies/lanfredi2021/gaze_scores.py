@@ -127,7 +127,7 @@ def scored_recordings(
     )
     if rows_with_required_readers(scores)["score"].isna().all():
         raise SalstatsError(
-            f"{study.source}: no score is defined ({_counted_reasons(scores)})",
+            f"{study.source}: no score is defined ({_reason_counts_text(scores)})",
             column="score",
             value=scores["reason"].value_counts().to_dict(),
             path=study.source,
@@ -171,7 +171,7 @@ def study_phases_or_none_if_all(folder: Path) -> list[int] | None:
     return used_phases
 
 
-def _counted_reasons(rows: pd.DataFrame) -> str:
+def _reason_counts_text(rows: pd.DataFrame) -> str:
     """Write the number of rows with each reason for an undefined score."""
     n_by_reason = rows["reason"].value_counts()
     return ", ".join(f"{n} {reason}" for reason, n in n_by_reason.items())
@@ -185,7 +185,7 @@ def _warn_and_drop_undefined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
     if len(undefined):
         labels = Labels(STUDY_LABELS)
         names = joined([labels.value("metric", metric) for metric in dict.fromkeys(undefined["metric"])])
-        warn(f"{names}: no score is defined ({_counted_reasons(undefined)}), so no table has them")
+        warn(f"{names}: no score is defined ({_reason_counts_text(undefined)}), so no table has them")
     return rows[is_defined].reset_index(drop=True)
 
 

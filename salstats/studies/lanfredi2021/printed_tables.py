@@ -184,7 +184,7 @@ def printed_table_rows(number: str | None = None) -> pd.DataFrame:
     return tables[tables["table"] == number].reset_index(drop=True)
 
 
-def printed_networks() -> pd.DataFrame:
+def printed_network_aucs() -> pd.DataFrame:
     """Return the printed AUC of the networks."""
     table = datasets.load_published("lanfredi2021_classification_auc")
     return table.rename(columns={"auc_mean": "estimate"})
@@ -231,7 +231,7 @@ def _has_images_and_sheet_of_print(frame: pd.DataFrame, number: str) -> bool:
     return not is_other_sheet.any()
 
 
-NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
+NETWORKS_PRINTED = PrintedNumbers(printed_network_aucs, ("model",))
 
 
 def network_aucs(scores: GazeStudyScores) -> ItemResult:

@@ -39,7 +39,7 @@ This makes the figures of the simulations, and compares tools that explain a cla
 Figs. 7 and 8, and what the study does not have: paired differences with intervals, and the effect of failed
 explanations.
 
-MrxaiData
+Data
   --simulations  Figs. 1 to 6, which need no data: one irregular shape is shifted, scaled, or both, and drawn
                  as masks and as a curve of every measure
   --scores FILE  existing scores of one task and one model, with the columns case, method, metric and score;

@@ -23,14 +23,14 @@ from salstats.studies.saporta2022.file_scoring import add_options, read_unscored
 from salstats.studies.saporta2022.localisation import (
     auroc_by_model_and_task,
     decreases_from_people,
+    difference_of_otsu_and_tuned,
     ensemble_and_checkpoints,
     figure_2_means_of_main_and_people,
     mean_iou_by_threshold,
     mean_iou_on_full_slice,
+    means_by_method_and_model,
     means_with_tuned_thresholds,
-    otsu_and_tuned,
     pooled_pixel_rates,
-    several_models,
     table_1_mean_iou_and_hit_rate,
 )
 from salstats.studies.saporta2022.printed_numbers import (
@@ -156,11 +156,11 @@ ITEMS = (
     StudyItem("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds",
               means_with_tuned_thresholds, needs=(MAPS, THRESHOLDS)),
     StudyItem("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired "
-              "(asserted in the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
+              "(asserted in the study's text)", difference_of_otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
     StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled_pixel_rates,
               needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
-    StudyItem("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
-              needs=(SEVERAL_MODELS,), parts=(PEOPLE,)),
+    StudyItem("extended_data_3", "Extended Data 3: saliency methods and architectures",
+              means_by_method_and_model, needs=(SEVERAL_MODELS,), parts=(PEOPLE,)),
     StudyItem("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
               needs=(CHECKPOINTS,)),
     StudyItem("extended_data_4", "Extended Data 4: mean IoU on the full slice", mean_iou_on_full_slice,

@@ -101,7 +101,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
 
 
 def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
-    """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
+    """Extended Data 5 or 6: percentage decreases from people, tasks in the order of the main method's."""
     inference = frames.inference
     rows = decreases(metric_rows(rows_of_first_models(frames.scores), metric), inference)
     order = sorter_by_loss(read_estimates(rows), LABELS, "task", frames.main)
@@ -147,7 +147,7 @@ def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
 
 
 def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
-    """Extended Data 1b: the tuned thresholds against people."""
+    """Extended Data 1b: mean IoU with the tuned thresholds, compared with people."""
     inference = frames.inference
     assert frames.tuned is not None
     scores = metric_rows(rows_of_main_and_people(frames, frames.tuned), "iou")
@@ -168,8 +168,8 @@ def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
     )
 
 
-def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
-    """Extended Data 1c: Otsu's threshold against the tuned one, on the same cases."""
+def difference_of_otsu_and_tuned(frames: StudyFrames) -> ItemResult:
+    """Extended Data 1c: difference of mean IoU, Otsu's threshold minus the tuned one, on the same cases."""
     assert frames.tuned is not None
     otsu = _main_iou(frames, frames.scores).assign(method="otsu")
     tuned = _main_iou(frames, frames.tuned).assign(method="tuned")
@@ -230,7 +230,7 @@ def pooled_pixel_rates(frames: StudyFrames) -> ItemResult:
     )
 
 
-def several_models(frames: StudyFrames) -> ItemResult:
+def means_by_method_and_model(frames: StudyFrames) -> ItemResult:
     """Extended Data 3: every method and model, each model compared with the same people."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_trainings(frames.scores), "iou", "hit")

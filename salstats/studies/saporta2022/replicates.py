@@ -228,12 +228,12 @@ def replicate_needs(replicates: pd.DataFrame) -> frozenset[Need]:
     for metric, rows in replicates.groupby("metric"):
         methods = set(rows["method"])
         if HUMAN in methods and len(methods) > 1:
-            met.add(_pair_need(str(metric)))
+            met.add(_decrease_need_text(str(metric)))
     return frozenset(met)
 
 
-def _pair_need(metric: str) -> str:
-    """Name the need of the decreases of a metric."""
+def _decrease_need_text(metric: str) -> str:
+    """Return the need of the decreases of a metric, as messages name it."""
     return f"replicates of {metric}, of people and of a saliency method"
 
 
@@ -241,7 +241,9 @@ def _pair_need(metric: str) -> str:
 REPLICATE_ITEMS = (
     StudyItem("table_1", "Table 1: mean IoU and hit rate", _table_1_of_replicates),
     StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-              partial(_decrease_of_replicates_from_people, metric="iou"), needs=(_pair_need("iou"),)),
+              partial(_decrease_of_replicates_from_people, metric="iou"),
+              needs=(_decrease_need_text("iou"),)),
     StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-              partial(_decrease_of_replicates_from_people, metric="hit"), needs=(_pair_need("hit"),)),
+              partial(_decrease_of_replicates_from_people, metric="hit"),
+              needs=(_decrease_need_text("hit"),)),
 )  # fmt: skip

@@ -395,10 +395,10 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
     makers = {
-        "S1": _rows_with_misses_as_zero,
-        "S2": _rows_of_positives_with_and_without_cutoffs,
-        "S3": _rows_with_task_effects,
-        "S7": _rows_of_logistic_model,
+        "S1": _s1_rows_of_misses_as_zero,
+        "S2": _s2_rows_of_slice_and_cutoffs,
+        "S3": _s3_rows_of_task_effects,
+        "S7": _s7_rows_of_logistic_model,
     }
     parts = []
     for row, make in makers.items():
@@ -453,7 +453,7 @@ def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Choi
     return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
 
 
-def _rows_with_misses_as_zero(
+def _s1_rows_of_misses_as_zero(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S1: an empty mask on a finding has no IoU, or IoU 0."""
@@ -473,7 +473,7 @@ def _rows_with_misses_as_zero(
     return pd.concat(parts, ignore_index=True)
 
 
-def _rows_of_positives_with_and_without_cutoffs(
+def _s2_rows_of_slice_and_cutoffs(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S2: confidence and IoU over the full slice, or over findings that are present.
@@ -511,7 +511,7 @@ def _estimates_over_all_tasks(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["task"] == "Overall"]
 
 
-def _rows_with_task_effects(
+def _s3_rows_of_task_effects(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S3: slopes and correlations pooled over tasks, or with task effects."""
@@ -539,7 +539,7 @@ def _rows_with_task_effects(
     return pd.concat(parts, ignore_index=True)
 
 
-def _rows_of_logistic_model(
+def _s7_rows_of_logistic_model(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""

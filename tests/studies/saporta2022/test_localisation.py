@@ -16,9 +16,9 @@ from salstats.studies.saporta2022.localisation import (
     auroc_by_task_or_none,
     figure_2_means_of_main_and_people,
     mean_iou_on_full_slice,
+    means_by_method_and_model,
     means_with_tuned_thresholds,
     pooled_pixel_rates,
-    several_models,
     table_1_mean_iou_and_hit_rate,
 )
 from salstats.studies.saporta2022.study_frames import (
@@ -335,6 +335,6 @@ def test_without_people_nothing_is_compared(one_task):
 def test_methods_without_models_have_a_table_by_method(one_task):
     other = one_task.scores[one_task.scores["method"] == METHOD].assign(method="ig")
     scores = pd.concat([one_task.scores, other], ignore_index=True)
-    item = several_models(replace(one_task, scores=scores))
+    item = means_by_method_and_model(replace(one_task, scores=scores))
     assert set(item.frame["method"]) == {METHOD, "ig", "human"}
     assert "model" not in item.frame
