@@ -169,6 +169,7 @@ def distinct_texts_with_groups_or_counts(
         return list(counts)
     if labels is None:
         labels = Labels(None, estimates.frame)
+    # the metric first
     keys = sorted(estimates.varying_keys, key=lambda column: column != "metric")
     if estimates.varies("term"):
         keys.append("term")

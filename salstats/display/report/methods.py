@@ -66,6 +66,7 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
     Papers are cited by author and year, see `methods_references`.
     """
     slots: Slots = {}
+    # first, since contrasts with a reference replace its slot `reference`, which is None without gaps
     if "regression" in frames:
         slots |= _regression_slots(frames, wording)
     slots |= _settings_slots(frames, wording)

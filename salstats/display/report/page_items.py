@@ -22,6 +22,7 @@ _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\"
 _FILE_FORMATS = {kind.suffix.removeprefix("."): kind.name for kind in TABLE_FORMATS}
 #: Enlargement of figures on a screen, as they are drawn with the small type of print.
 _ENLARGEMENT = 1.35
+#: CSS pixels per millimetre.
 _PIXELS_PER_MM = 96 / MM_PER_INCH
 
 
@@ -100,6 +101,7 @@ def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
         alt=alt,
         width=round(screen_width),
         height=round(screen_width * size.height / size.width),
+        # page.css gives the picture this width on paper
         style=f"--mm: {size.width_mm:.1f}",
     )
 

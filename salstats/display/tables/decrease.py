@@ -93,8 +93,8 @@ def table_decrease(  # noqa: C901
         Rows in the order of labels, or by how far methods are below the reference (averaged over the
         methods beside each other), the furthest first.
     wide : bool, optional
-        Methods beside each other, or as groups of rows; by default beside each other up to three, where
-        the page is wide enough.
+        With several tasks, methods beside each other, or as groups of rows; by default beside each other up
+        to three, where the page is wide enough. Without tasks methods are always rows.
     n : bool
         Give the number of pairs in columns, unless all contrasts have as many.
     digits : int, optional

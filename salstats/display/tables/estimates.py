@@ -201,7 +201,7 @@ def table_estimates(
     star_texts = p_value_stars(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
-    underlined_rows = set[int]()
+    underlined_rows: set[int] = set()
     underline_note = ""
     if tested_differences is not None:
         differing = estimates_differing_from_reference(means, keys, tested_differences)

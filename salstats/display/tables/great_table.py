@@ -150,6 +150,7 @@ def _method_that_notes_its_name(name: str) -> Callable[..., PrintedTable]:
     return change
 
 
+# all methods of great-tables that change a table, except those above, note that the record does not hold it
 for _name in dir(GT):
     if _name.startswith(_CHANGING_METHODS) and _name not in (*vars(PrintedTable), "tab_options"):
         setattr(PrintedTable, _name, _method_that_notes_its_name(_name))

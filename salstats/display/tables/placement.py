@@ -76,6 +76,7 @@ def choose_placement(
         heading_columns = _default_heading_columns(unplaced, has_groups=group_columns is not None)
         unplaced = [column for column in unplaced if column not in heading_columns]
     if group_columns is None:
+        # metrics are the outermost groups
         group_columns = sorted(unplaced, key=lambda column: column != "metric")
         unplaced = []
     if unplaced:
