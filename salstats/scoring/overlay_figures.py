@@ -251,7 +251,7 @@ def plot_gallery(
     if with_image:
         titles = {IMAGE: "Image", **titles}
     layout = gallery_layout(
-        {row.key: row.parts for row in rows},
+        {row.key: row.name_parts for row in rows},
         [case_by_name[row.case].shape for row in rows],
         titles,
         gallery_width(width, len(titles)),

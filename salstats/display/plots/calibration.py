@@ -199,7 +199,7 @@ def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, he
     return layers
 
 
-def _histogram_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd.DataFrame:
+def _histogram_bars(bins: pd.DataFrame, panel_width: float, height: float) -> pd.DataFrame:
     """Return the bars of the distribution of the predictions: a histogram with the bins of the points.
 
     A bar extends from the smallest to the largest prediction of its bin, and its area is proportional to the
@@ -207,7 +207,7 @@ def _histogram_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd
 
     Parameters
     ----------
-    rows : DataFrame
+    bins : DataFrame
         The bins, with their `panel`.
     panel_width, height : float
         Lengths in mm of the axes of predictions and of rates.
@@ -217,12 +217,12 @@ def _histogram_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd
     DataFrame
         `panel`, `left` and `right` (predicted probabilities), `bottom` and `top` (observed rates below 0).
     """
-    middle = (rows["bin_low"] + rows["bin_high"]) / 2
-    bar_width = (rows["bin_high"] - rows["bin_low"]).clip(lower=_MIN_BAR_MM / panel_width)
-    density = rows["n"] / bar_width
-    highest = density.groupby(rows["panel"], observed=True).transform("max")
+    middle = (bins["bin_low"] + bins["bin_high"]) / 2
+    bar_width = (bins["bin_high"] - bins["bin_low"]).clip(lower=_MIN_BAR_MM / panel_width)
+    density = bins["n"] / bar_width
+    highest = density.groupby(bins["panel"], observed=True).transform("max")
     bottom = -(_MARGIN_MM + _BARS_MM) / height
-    return rows[["panel"]].assign(
+    return bins[["panel"]].assign(
         left=middle - bar_width / 2,
         right=middle + bar_width / 2,
         bottom=bottom,
@@ -230,9 +230,9 @@ def _histogram_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd
     )
 
 
-def _bins_note(rows: pd.DataFrame) -> str:
+def _bins_note(bins: pd.DataFrame) -> str:
     """Return a sentence on the points, and on the bars of the bins."""
-    n_bins = rows.groupby("panel", observed=True)["bin"].nunique()
+    n_bins = bins.groupby("panel", observed=True)["bin"].nunique()
     return (
         f"Points: {count_range_text(n_bins)} bins between quantiles of the prediction, at their mean. Grey "
         "bars at the bottom: distribution of the predictions (area of a bar: number of predictions in its "

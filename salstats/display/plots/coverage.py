@@ -148,12 +148,12 @@ def plot_coverage(
     return grid.divided_into_pages(figure, height)
 
 
-def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
+def _line_styles(coverage: pd.DataFrame) -> dict[str, LineStyle]:
     """Return the style of the line of each role and cluster that occur, by its text in the legend.
 
     Colours tell roles apart, types of lines clusters.
     """
-    combinations = set(rows[["role", "cluster"]].itertuples(index=False, name=None))
+    combinations = set(coverage[["role", "cluster"]].itertuples(index=False, name=None))
     styles = {}
     for (role, role_label), colour in zip(_ROLES.items(), PALETTE, strict=False):
         for (cluster, cluster_label), linetype in zip(_CLUSTERS.items(), LINETYPES, strict=False):
@@ -202,14 +202,15 @@ def _n_units_tick_texts(breaks: list[float], length_mm: float) -> list[str]:
     return texts
 
 
-def _caption_sentences(rows: pd.DataFrame) -> list[str]:
+def _caption_sentences(coverage: pd.DataFrame) -> list[str]:
     """Return the sentences of the caption."""
     notes = [
-        f"Points: {count_range_text(rows['n_studies'])} simulated studies each; lines: means over scenarios.",
+        f"Points: {count_range_text(coverage['n_studies'])} simulated studies each; lines: means over "
+        "scenarios.",
         "Grey: 94 to 96%.",
     ]
-    if rows["cluster"].eq("few huge").any():
+    if coverage["cluster"].eq("few huge").any():
         notes.append("Lines tell how many cases units have; few huge: 1 to 5, but two units have 40.")
-    if rows["percent"].min() <= _LOWEST_PERCENT:
+    if coverage["percent"].min() <= _LOWEST_PERCENT:
         notes.append(f"Coverage below {_LOWEST_PERCENT:.0f}% is drawn at {_LOWEST_PERCENT:.0f}%.")
     return notes

@@ -147,8 +147,8 @@ def gallery(  # noqa: C901
                 labels=labels,
                 notes=caption_sentences(page_pictures),
                 spacing=spacing,
-                names=legend_text_of_stored_masks([picture.content for picture in page_pictures]),
-                page=page_sentence(number, len(pages)),
+                legend_texts=legend_text_of_stored_masks([picture.content for picture in page_pictures]),
+                page_note=page_sentence(number, len(pages)),
             )
         )
     return first_page_with_further_pages(page_figures)
@@ -275,16 +275,16 @@ class GalleryRow:
     ----------
     case, task : str
         The case and the task.
-    parts : tuple of str
+    name_parts : tuple of str
         Parts of the name of the row, on lines of their own: its picks, its case and its task.
-    picked : bool
+    has_picks : bool
         Whether the first part names the picks.
     """
 
     case: str
     task: str
-    parts: tuple[str, ...]
-    picked: bool
+    name_parts: tuple[str, ...]
+    has_picks: bool
 
     @property
     def key(self) -> str:
@@ -294,9 +294,9 @@ class GalleryRow:
     @property
     def name_in_sentence(self) -> str:
         """Return the name of the row in a sentence: "Best: case 12, Edema"."""
-        if not self.picked:
-            return ", ".join(self.parts)
-        picks, *names = self.parts
+        if not self.has_picks:
+            return ", ".join(self.name_parts)
+        picks, *names = self.name_parts
         return f"{picks}: {', '.join(names)}"
 
 
@@ -332,7 +332,7 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], labels: Labels) -> l
         parts = [joined(picks).capitalize(), labels.value("case", case)]
         if len(tasks) > 1:
             parts.append(labels.value("task", task))
-        rows.append(GalleryRow(case, task, tuple(text for text in parts if text), picked=bool(picks)))
+        rows.append(GalleryRow(case, task, tuple(text for text in parts if text), has_picks=bool(picks)))
     return rows
 
 

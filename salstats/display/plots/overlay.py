@@ -131,7 +131,7 @@ def overlay(
         labels=labels,
         notes=sentences,
         spacing=spacing,
-        names=legend_text_of_stored_masks([picture]),
+        legend_texts=legend_text_of_stored_masks([picture]),
     )
 
 
@@ -174,8 +174,8 @@ def overlay_figure(
     labels: Labels,
     notes: Sequence[str],
     spacing: float | Mapping[str, float] | None,
-    names: Mapping[str, str] | None = None,
-    page: str = "",
+    legend_texts: Mapping[str, str] | None = None,
+    page_note: str = "",
     map_style: MapStyle = DEFAULT_STYLE,
 ) -> Figure:
     """Return the figure of the pictures of a sheet.
@@ -192,9 +192,9 @@ def overlay_figure(
         Sentences of the caption.
     spacing : float or mapping, optional
         Size of a pixel in mm, or that of each case.
-    names : mapping, optional
+    legend_texts : mapping, optional
         Texts in the legend that replace the default ones, by kind of outline or mark.
-    page : str
+    page_note : str
         Last sentence of the caption.
     map_style : MapStyle
         Colours of the maps.
@@ -205,12 +205,12 @@ def overlay_figure(
     style = _SINGLE_STYLE if len(placed) == 1 else _SMALL_STYLE
     outlines = outline_rows(table, placed)
     marks = mark_rows(table, placed)
-    texts = _legend_text_of_kinds(labels, names or {})
+    texts = _legend_text_of_kinds(labels, legend_texts or {})
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
     legend = _legend_height_and_direction(outline_texts, mark_texts, inner_width)
     bars, bar_note = scale_bar_layers_and_note(table, spacing, labels)
-    note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
+    note = caption([*notes, bar_note, page_note], caption_chars(sheet.width, left_mm=3))
     has_colours = map_style.alpha > 0 and any(picture.content.saliency is not None for picture in placed)
     outside_mm = 2 * EDGE_MM + legend.height + caption_height_mm(note) + _RESERVE_MM
     if has_colours:
@@ -257,11 +257,11 @@ def overlay_figure(
     return Figure(table) + elements
 
 
-def _legend_text_of_kinds(labels: Labels, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the text of each kind of outline and mark: the user's label, `names`, or else the default."""
+def _legend_text_of_kinds(labels: Labels, replacements: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of each kind of outline and mark: the user's label, else its replacement or default."""
     unlabelled = Labels()
     default_texts = {**_OUTLINE_NAMES, **_MARK_NAMES}
-    texts = {**default_texts, **names}
+    texts = {**default_texts, **replacements}
     for kind in default_texts:
         label = labels.column(kind)
         if label != unlabelled.column(kind):

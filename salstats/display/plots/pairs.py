@@ -251,7 +251,7 @@ def plot_pairs(
         y_title = with_smaller_is_better(frame_labels.value("metric", metrics[0]), metrics[0])
     block_height = height
     if not drawing.has_differences_beside:
-        block_height += grid.panel_row_mm(height)
+        block_height += grid.panel_row_height_mm(height)
     missing = estimates.subset(~estimates.is_summary_row)
     figure = (
         Figure(drawing.pairs)

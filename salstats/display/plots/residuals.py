@@ -283,14 +283,14 @@ def _panel_titles(model: str, is_linear: bool) -> list[str]:
     return [f"{letter} {title}" for letter, title in zip("abcd", titles, strict=True)]
 
 
-def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
+def _model_panels(model_rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     """Return the panels of one model, as many as there are titles: three, or four with leverage."""
-    residuals = rows.dropna(subset=["fitted", "residual"])
+    residuals = model_rows.dropna(subset=["fitted", "residual"])
     has_leverage = len(titles) == 4
     required = ["std_residual"]
     if has_leverage:
         required.append("cooks_distance")
-    standardised = rows.dropna(subset=required)
+    standardised = model_rows.dropna(subset=required)
     std_residual = standardised["std_residual"].to_numpy()
     quantiles = normal_quantiles(std_residual)
     scale = np.sqrt(np.abs(std_residual))
@@ -307,7 +307,7 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
         largest = standardised["cooks_distance"].dropna().nlargest(_N_NAMED).index
         frames.append(leverage.assign(ringed=leverage.index.isin(largest)))
     # robustness weights would discard the rarer of two outcomes
-    is_binary = _has_at_most_two_outcomes(rows)
+    is_binary = _has_at_most_two_outcomes(model_rows)
     curves = [
         _panel_curve(fitted_title, residuals["fitted"], residuals["residual"], robust=not is_binary),
         _panel_curve(scale_title, standardised["fitted"], scale, robust=not is_binary),
@@ -318,9 +318,9 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     return _ModelPanels(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
 
 
-def _has_at_most_two_outcomes(rows: pd.DataFrame) -> bool:
+def _has_at_most_two_outcomes(model_rows: pd.DataFrame) -> bool:
     """Return whether the outcomes of a model, its fitted means plus residuals, are at most two numbers."""
-    outcomes = rows["fitted"] + rows["residual"]
+    outcomes = model_rows["fitted"] + model_rows["residual"]
     return bool(outcomes.round(9).nunique() <= 2)
 
 

@@ -176,11 +176,11 @@ def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _EstimatesAndMissingNote
     return _EstimatesAndMissingNote(defined, missing_note=note)
 
 
-def _is_best_of_line(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
+def _is_best_of_line(sweep_rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
     """Return whether each row has the best estimate of its line, the first row if there are equal ones."""
-    lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
+    lines = sweep_rows.groupby(["panel", "task"], observed=True)["estimate"]
     best_rows = lines.idxmax() if larger_is_better else lines.idxmin()
-    return rows.index.isin(best_rows)
+    return sweep_rows.index.isin(best_rows)
 
 
 def _sorted_rows_with_panels(estimates: Estimates, labels: Labels, n_panels: int | None) -> pd.DataFrame:

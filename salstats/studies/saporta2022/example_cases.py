@@ -151,7 +151,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
         labels=labels,
         notes=[missing_images_note(panels)],
         spacing=None,
-        names={"mask": "Smallest rectangle"},
+        legend_texts={"mask": "Smallest rectangle"},
     )
 
 

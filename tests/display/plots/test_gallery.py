@@ -342,7 +342,7 @@ def test_rows_are_picked_cases_and_tasks_stand_together_where_methods_have_their
         }
     )
     rows = gallery_rows(picks, ["Edema", "Nodule"], Labels())
-    assert [row.parts for row in rows] == [
+    assert [row.name_parts for row in rows] == [
         ("Best and median", "a", "Edema"),
         ("Worst", "b", "Nodule"),
         ("Best", "c", "Edema"),
@@ -356,7 +356,10 @@ def test_rows_are_picked_cases_and_tasks_stand_together_where_methods_have_their
     rows = gallery_rows(of_methods, ["Edema", "Nodule"], Labels())
     assert [row.name_in_sentence for row in rows] == ["a, Edema", "c, Edema", "b, Nodule"]
     # the only task is not named
-    assert gallery_rows(picks.drop(columns="task"), ["Edema"], Labels())[0].parts == ("Best and median", "a")
+    assert gallery_rows(picks.drop(columns="task"), ["Edema"], Labels())[0].name_parts == (
+        "Best and median",
+        "a",
+    )
 
 
 def test_the_model_that_all_methods_share_is_in_the_caption_and_not_in_their_titles():

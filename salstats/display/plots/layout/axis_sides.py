@@ -73,20 +73,20 @@ def axis_side_layers(sides: pd.DataFrame | None, panel_width: float) -> list[Any
     """Return the layer of texts below panels of a width in mm, none if no panel has any."""
     if sides is None or sides.empty:
         return []
-    return [geom_axis_sides(p9.aes(better="better"), sides, panel_mm=panel_width)]
+    return [geom_axis_sides(p9.aes(better="better"), sides, panel_width_mm=panel_width)]
 
 
 class geom_axis_sides(p9.geoms.geom.geom):
     """Texts below the numbers of an axis that say on which side a method is better."""
 
     REQUIRED_AES = {"better"}  # noqa: RUF012 (plotnine's own attribute)
-    DEFAULT_PARAMS = GEOM_PARAMS | {"panel_mm": 0.0}
+    DEFAULT_PARAMS = GEOM_PARAMS | {"panel_width_mm": 0.0}
 
     def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
         """Add the texts of one panel to its axes; they extend beyond a panel that is narrower than both."""
-        panel_mm = self.params["panel_mm"]
-        texts = side_texts(int(data["better"].iloc[0]), panel_mm)
-        overhang_pt = max(_texts_width_mm(texts) - panel_mm, 0) / 2 / MM_PER_PT
+        panel_width_mm = self.params["panel_width_mm"]
+        texts = side_texts(int(data["better"].iloc[0]), panel_width_mm)
+        overhang_pt = max(_texts_width_mm(texts) - panel_width_mm, 0) / 2 / MM_PER_PT
         places = (("left", 0.0, -overhang_pt), ("right", 1.0, overhang_pt))
         for text, (alignment, x, offset_pt) in zip(texts, places, strict=True):
             ax.annotate(

@@ -49,7 +49,7 @@ def figure_on_pages(
     figure: Figure,
     panels: Sequence[str],
     n_columns: int,
-    panel_mm: float,
+    panel_height_mm: float,
     edges: Sequence[float] = (),
     group_ends: Sequence[float] = (),
 ) -> Figure:
@@ -63,7 +63,7 @@ def figure_on_pages(
         Titles of the panels, in order.
     n_columns : int
         Number of panels side by side.
-    panel_mm : float
+    panel_height_mm : float
         Height of a panel with its title, its axis and the room below it.
     edges : sequence of float
         Vertical positions in mm of the lower edges of the rows of a panel, at which one higher than a page
@@ -81,16 +81,16 @@ def figure_on_pages(
         return figure
     n_panel_rows = math.ceil(len(panels) / n_columns)
     # height of legend, margins and caption, which has one more line for the number of the page
-    outside_mm = height - n_panel_rows * panel_mm + LINE_MM
+    outside_mm = height - n_panel_rows * panel_height_mm + LINE_MM
     available_mm = PAGE_HEIGHT_MM - outside_mm
-    max_panel_rows = max(int(available_mm // panel_mm), 1)
+    max_panel_rows = max(int(available_mm // panel_height_mm), 1)
     titles_of_pages = _titles_of_pages(panels, n_columns, max_panel_rows)
     rows_mm = 0.0
     row_ranges: list[_RowRange | None] = [None]
-    if edges and panel_mm > available_mm:
+    if edges and panel_height_mm > available_mm:
         # the last edge is the lower end of all rows
         rows_mm = -edges[-1]
-        title_and_axis_mm = panel_mm - rows_mm
+        title_and_axis_mm = panel_height_mm - rows_mm
         row_ranges = [*_row_ranges_of_pages(edges, group_ends, available_mm - title_and_axis_mm)]
     contents = [_Page(titles, rows) for titles in titles_of_pages for rows in row_ranges]
     if len(contents) == 1:
@@ -101,12 +101,12 @@ def figure_on_pages(
         page = _page_copy(figure, content, has_titles=len(panels) > 1)
         note = f"{figure.labels.get('caption', '')}\n{page_sentence(number, len(contents))}"
         page += p9.labs(caption=note.strip())
-        page_panel_mm = panel_mm
+        page_panel_height_mm = panel_height_mm
         if content.rows is not None:
-            page_panel_mm -= rows_mm - content.rows.height
+            page_panel_height_mm -= rows_mm - content.rows.height
             page += p9.coord_cartesian(ylim=(content.rows.bottom, content.rows.top), expand=True)
         n_page_rows = math.ceil(len(content.titles) / n_columns)
-        page += figure_size(width, outside_mm + n_page_rows * page_panel_mm)
+        page += figure_size(width, outside_mm + n_page_rows * page_panel_height_mm)
         pages.append(page + _axis_end_layer(axis_ends, content.titles))
     return first_page_with_further_pages(pages)
 

@@ -146,17 +146,17 @@ class Panels:
     def figure_on_pages(
         self,
         figure: Figure,
-        panel_row_mm: float,
+        panel_row_height_mm: float,
         edges: Sequence[float] = (),
         group_ends: Sequence[float] = (),
     ) -> Figure:
         """Return a figure divided into as many pages as it needs.
 
-        `panel_row_mm` is the height of a row of panels with their titles and axes; `edges` and `group_ends`
-        are positions at which a panel may be divided, see `figure_on_pages`.
+        `panel_row_height_mm` is the height of a row of panels with their titles and axes; `edges` and
+        `group_ends` are positions at which a panel may be divided, see `figure_on_pages`.
         """
         return figure_on_pages(
-            figure, list(self.titles), self.n_columns, panel_row_mm, edges=edges, group_ends=group_ends
+            figure, list(self.titles), self.n_columns, panel_row_height_mm, edges=edges, group_ends=group_ends
         )
 
 
@@ -186,7 +186,7 @@ class PanelGrid(Panels):
 
     def height_without_legend_and_caption(self, panel_height: float) -> float:
         """Return the height of the figure in mm without legend and caption, for a height of its panels."""
-        return self.n_rows * self.panel_row_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
+        return self.n_rows * self.panel_row_height_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
 
     @property
     def _row_gap_mm(self) -> float:
@@ -195,7 +195,7 @@ class PanelGrid(Panels):
             return GAP_MM + _AXIS_MM
         return GAP_MM
 
-    def panel_row_mm(self, panel_height: float) -> float:
+    def panel_row_height_mm(self, panel_height: float) -> float:
         """Return the height of a row of panels with their titles and the room below it."""
         title_mm = _NO_TITLE_MM
         if len(self.titles) > 1:
@@ -209,7 +209,9 @@ class PanelGrid(Panels):
         Pages end between rows of panels. A panel that is higher than a page is cut too, at `edges`, vertical
         positions in mm that are 0 at its top and negative below; without them it is not cut.
         """
-        return self.figure_on_pages(figure, self.panel_row_mm(panel_height), edges=edges, group_ends=edges)
+        return self.figure_on_pages(
+            figure, self.panel_row_height_mm(panel_height), edges=edges, group_ends=edges
+        )
 
     def legend_justification(self, legend_width_mm: float) -> float:
         """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""

@@ -96,7 +96,7 @@ def test_each_page_of_panels_has_the_axes_of_the_numbers_of_all_layers(scales, f
         + p9.facet_wrap("panel", scales=scales)
         + figure_size(100, 400)
     )
-    pages = figure_on_pages(figure, ["A", "B"], n_columns=1, panel_mm=150).pages
+    pages = figure_on_pages(figure, ["A", "B"], n_columns=1, panel_height_mm=150).pages
     assert [page.data["x"].tolist() for page in pages] == [[0, 1], [5, np.inf]]
     axis_ends = [page.layers[-1].geom.data for page in pages]
     assert [ends["panel"].tolist() for ends in axis_ends] == [["A", "A"], ["B", "B"]]
