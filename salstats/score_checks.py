@@ -335,6 +335,7 @@ def _probable_misspellings(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     letters = {name: re.sub(r"[\s_-]+", "", name).casefold() for name in n_rows}
     pairs = []
     for first, second in permutations(n_rows, 2):
+        # Of both orders of a pair, keep the one with the rarer name first.
         if (n_rows[first], first) > (n_rows[second], second):
             continue
         is_rare = n_rows[first] * _RARITY_RATIO <= n_rows[second]

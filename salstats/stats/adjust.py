@@ -318,8 +318,9 @@ def _adjusted_verdicts(
 ) -> pd.Series:
     """Return the verdicts of a result, "inconclusive" where its adjusted P values or limits show nothing.
 
-    `is_within_margin` says in which rows the adjusted P value against the margin is below alpha. Missing
-    verdicts, and those of frames that do not compare methods, are returned unchanged.
+    `is_within_margin` says in which rows the adjusted P value against the margin is below alpha; elsewhere
+    the claim about the margin is dropped. Missing verdicts, and those of frames that do not compare methods,
+    are returned unchanged.
     """
     verdict = result["verdict"]
     # Rows that compare nothing have no verdict.

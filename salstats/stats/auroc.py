@@ -592,8 +592,8 @@ def _warn_of_undefined_areas_and_tests(
     ]
     consequences = [
         (has_wilson, "limits and P value are Wilson's, of as many cases as units have the rarer label"),
-        (has_test & ~has_wilson, "limits are NaN and p_value is the exact Mann-Whitney one"),
-        (~has_test, "there are no test and no limits (NaN)"),
+        (has_test & ~has_wilson, "limits are NaN and p_value is that of the exact Mann-Whitney test"),
+        (~has_test, "there is no test and there are no limits (NaN)"),
     ]
     for has_reason, column, reason in reasons:
         for has_consequence, consequence in consequences:

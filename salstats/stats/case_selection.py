@@ -87,7 +87,7 @@ def pick_cases(
     picks = list(dict.fromkeys(check_choice(name, PICKS, "at") for name in names))
     if not picks:
         raise SalstatsError(
-            Setting("at"), " names nothing to pick", hint=f"choose of {', '.join(PICKS)}", choices=PICKS
+            Setting("at"), " names nothing to pick", hint=f"choose from {', '.join(PICKS)}", choices=PICKS
         )
     frame = check_scores(scores)
     frame = _rows_with_value(frame, "metric", metric)

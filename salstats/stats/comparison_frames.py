@@ -348,6 +348,7 @@ def test_name_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray
     if estimates.uses_cr2 is not None:
         names = np.where(estimates.uses_cr2, "cr2", names)
     if estimates.options.interval.binary_defaults:
+        # `trials` marks the rows of independent 0/1 pairs.
         names = np.where(estimates.basis.trials, "score", names)
     return names
 

@@ -464,7 +464,7 @@ def _correlate_within_strata(
         stratum_label = Message(label, ", ", ColumnValue(str(strata.name), value))
         problems.add_undefined(group, stratum_label, reason, column_at_fault)
     used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.is_usable)]
-    # the empty array gives an array where no stratum is used
+    # `concatenate` needs an array even if no stratum is used.
     used_pairs = np.concatenate([pairs[:0], *used_strata])
     columns = _combined_columns(sample, correlations, interval, level)
     return _GroupCorrelation(columns, used_pairs, is_testable=bool(correlations.is_usable.any()))

@@ -308,6 +308,7 @@ def _counted_level_if_dichotomous(distinct: Sequence[Any]) -> Any | None:
     if all(isinstance(value, str) for value in distinct):
         spellings = {value.casefold(): value for value in distinct}
         if set(spellings) <= {"no", "yes"}:
+            # "yes" in the spelling of the data
             return spellings.get("yes", "yes")
     if set(distinct) <= {0, 1}:
         return 1

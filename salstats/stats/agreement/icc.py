@@ -88,6 +88,7 @@ def _one_way_icc1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray
     """ICC(1,1) from the one-way analysis of variance, shape (n_sets,)."""
     values = _centred_values(readings)
     row_n = (~np.isnan(readings.values)).sum(axis=1).astype(np.float64)
+    # Each row is a case, so that sums over rows are sums over cases.
     within, between, n0 = one_way_anova(
         lambda rows: weights @ rows, row_n, values.sum(axis=1), (values**2).sum(axis=1)
     )

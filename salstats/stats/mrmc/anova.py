@@ -262,7 +262,7 @@ def _square_root_or_nan(variance: float) -> float:
 
 
 def variance_components_of_table(table: AnovaTable) -> dict[str, float]:
-    """Return the estimated variances and covariances of the model by name, which may be below 0.
+    """Return the estimated variances and covariances of the model by name; they may be below 0.
 
     Those that the design has no cells for are left out. Formulas are in the notes of `mrmc_components`.
     """

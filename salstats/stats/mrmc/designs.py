@@ -388,8 +388,8 @@ def _check_method_pairs_share_cases_alike(read: np.ndarray, methods: list[str], 
         sentences.append(f"methods {names} share {n_shared[pair]} of {n_any[pair]} cases")
     comparable = [methods[i] for i in pairs[largest]]
     raise SalstatsError(
-        f"{sentences[0]}, {sentences[1]}{group_name}; one covariance is estimated for every "
-        "two methods, so that all must share as many",
+        f"{sentences[0]}, {sentences[1]}{group_name}; one covariance is estimated for all "
+        "pairs of methods, so that all pairs must share as many cases",
         hint=f"compare those with the same cases, {quoted(comparable)}",
         choices=comparable,
         column="method",

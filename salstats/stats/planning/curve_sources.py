@@ -74,7 +74,8 @@ def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float
     if not low < effect < high:
         raise ValueRangeError(
             Setting("effect", effect),
-            f" lies outside the margin {low:g} ... {high:g}, where a study shows it only by mistake",
+            f" lies outside the margin {low:g} ... {high:g}, so that only a mistake would show it to lie "
+            "inside",
             hint="give an effect inside it",
         )
     return low, high
