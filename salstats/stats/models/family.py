@@ -205,7 +205,9 @@ def fit_model(
     if n_rows == 0:
         raise NotEstimableError("no complete rows", value=0)
     estimable = estimable_column_positions(matrix)
-    if n_rows <= len(estimable) or len(estimable) == 0:
+    if len(estimable) == 0:
+        raise NotEstimableError("no column of the model matrix differs from 0", value=n_rows, column="term")
+    if n_rows <= len(estimable):
         rows = "row" if n_rows == 1 else "rows"
         coefficients = "coefficient" if n_columns == 1 else "coefficients"
         raise NotEstimableError(f"{n_rows} complete {rows} for {n_columns} {coefficients}", value=n_rows)

@@ -29,5 +29,9 @@ def test_a_model_needs_more_rows_than_coefficients():
         fit_model(matrix[:1, :1], response[:1], ["a"], GAUSSIAN, intercept=True)
     with raises(NotEstimableError, value=0):
         fit_model(matrix[:0], response[:0], ["a", "b", "c"], GAUSSIAN, intercept=True)
-    with raises(NotEstimableError, value=4):
-        fit_model(0 * matrix, response, ["a", "b", "c"], GAUSSIAN, intercept=False)
+
+
+def test_a_model_of_columns_that_are_0_has_no_term():
+    response = np.array([0.1, 0.4, 0.2, 0.5])
+    with raises(NotEstimableError, value=4, column="term"):
+        fit_model(np.zeros((4, 3)), response, ["a", "b", "c"], GAUSSIAN, intercept=False)
