@@ -149,8 +149,8 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
     w_by_w = unblocked_products[n_dense:, n_dense:]
     loadings = np.zeros((0, products.n_columns))
     if n_dense:
-        # With M = (Z, W)'V_B^-1 D Lambda and R R' = I + Lambda'D'V_B^-1 D Lambda, the dense columns take
-        # M (R R')^-1 M' = (R^-1 M')' (R^-1 M') from the products
+        # By Woodbury's identity, with M = (Z, W)'V_B^-1 D Lambda and R R' = I + Lambda'D'V_B^-1 D Lambda, the
+        # dense columns take M (R R')^-1 M' = (R^-1 M')' (R^-1 M') from the products.
         scaled = np.vstack([dense_products, unblocked_products[n_dense:, :n_dense]])
         scaled = _times_lambda_of_dense_columns(scaled, products, relative_factors)
         dense_scaled = scaled[n_blocked : products.n_columns]

@@ -265,7 +265,7 @@ def _entry_jacobian_and_curvature(
     for term, relative_factor, gradient in zip(terms, relative_factors, gradients, strict=True):
         rows, columns = term.theta_positions
         span = slice(start, start + term.n_parameters)
-        # Entry (a, b) has the places (row, column) of an entry of theta, and so has Lambda[i, c].
+        # Entries (a, b) of the covariance are numbered as the entries (row, column) of Lambda in theta.
         by_first_row = np.where(np.equal.outer(rows, rows), relative_factor[np.ix_(columns, columns)], 0.0)
         by_second_row = np.where(np.equal.outer(columns, rows), relative_factor[np.ix_(rows, columns)], 0.0)
         same_column = np.equal.outer(columns, columns)

@@ -54,8 +54,8 @@ def kenward_roger_inference(solution: MixedSolution, contrasts: np.ndarray) -> K
     if not df_num:
         return KenwardRogerInference(covariance, df, FTest(statistic=np.nan, df_num=0, df_den=np.nan))
     scaling, df_den = _scaling_and_df(scaled_covariance, solution.scaled_contrasts(independent))
-    values = independent @ solution.coefficients
-    wald = values @ np.linalg.solve(independent @ covariance @ independent.T, values)
+    estimates = independent @ solution.coefficients
+    wald = estimates @ np.linalg.solve(independent @ covariance @ independent.T, estimates)
     test = FTest(statistic=float(scaling * wald / df_num), df_num=df_num, df_den=df_den)
     return KenwardRogerInference(covariance, df, test)
 

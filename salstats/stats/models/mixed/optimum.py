@@ -125,24 +125,25 @@ class DevianceSearch:
             for root, term in zip(roots, self.terms, strict=True)
         ]
         gradients = evaluate_deviance(self.products, zeroed_factors, reml=self.reml).gradients
-        lowered = list(relative_factors)
+        # Two candidates, both with zero where zero is an optimum: elsewhere variances are kept, or raised.
+        kept = list(relative_factors)
         raised = list(relative_factors)
         for k, term in enumerate(self.terms):
             slope, direction = _deviance_slope_and_zero_variance_direction(
                 roots[k], gradients[k], correlated=term.correlated
             )
             if slope >= -_GRADIENT_TOLERANCE * self.products.n_rows:
-                lowered[k] = zeroed_factors[k]
+                kept[k] = zeroed_factors[k]
                 raised[k] = zeroed_factors[k]
             else:
                 root = np.hstack([roots[k], _RESTART_DEVIATION * direction])
                 raised[k] = _triangular_factor(root, correlated=term.correlated)
-        lowered_theta = theta_entries(lowered, self.terms)
+        kept_theta = theta_entries(kept, self.terms)
         raised_theta = theta_entries(raised, self.terms)
         raised_deviance = self(raised_theta)[0]
-        if raised_deviance < self(lowered_theta)[0]:
+        if raised_deviance < self(kept_theta)[0]:
             return _ThetaAfterRaise(raised_theta, was_raised=True)
-        return _ThetaAfterRaise(lowered_theta, was_raised=False)
+        return _ThetaAfterRaise(kept_theta, was_raised=False)
 
     def _newton_optimum(self, theta: np.ndarray) -> OptimalTheta:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""

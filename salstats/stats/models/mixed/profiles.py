@@ -251,9 +251,9 @@ class _ProfileRegion:
 
         `slopes` are the quantity's derivatives at the estimates.
         """
-        # Derivatives of the parameters by theta and sigma
-        to_log_sigma = np.append(np.ones(len(slopes) - 1), np.exp(-self.estimates[-1]))
-        covariance = self.solution.scaled_parameter_covariance * np.outer(to_log_sigma, to_log_sigma)
+        # Derivatives of the parameters, theta and log sigma, by theta and sigma
+        parameter_slopes = np.append(np.ones(len(slopes) - 1), np.exp(-self.estimates[-1]))
+        covariance = self.solution.scaled_parameter_covariance * np.outer(parameter_slopes, parameter_slopes)
         direction = covariance @ slopes
         variance = float(slopes @ direction)
         if not variance > 0:
@@ -421,6 +421,7 @@ def _correlation_function(terms: Sequence[RandomTerm], k: int, combinations: np.
 
     def correlation_with_slopes(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = relative_covariance_factors(parameters[:-1], terms)
+        # The correlation is the cosine of the angle between these rows, c'Lambda for both combinations c.
         first, second = combinations @ relative_factors[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse_first = 1 / np.linalg.norm(first)
