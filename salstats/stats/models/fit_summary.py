@@ -136,7 +136,7 @@ def _model_kind_title(fitted: Fitted) -> str:
 
 
 def _likelihood_lines(fitted: Fitted, statistics: pd.Series) -> list[str]:
-    """Return the criterion at which a mixed model was fitted."""
+    """Return the REML criterion of a mixed model, or AIC, BIC, log likelihood and deviance, as lme4 does."""
     if fitted.reml:
         return ["", f"REML criterion at convergence: {statistics['deviance']:.1f}"]
     names = ["aic", "bic", "log_lik", "deviance", "df_residual"]

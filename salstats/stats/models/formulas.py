@@ -126,7 +126,7 @@ def parse_formula(text: object) -> Formula:
     random_terms = [term for effect in random for term in effect.terms]
     if any(response in term for term in [*terms, *random_terms]):
         raise FormulaError(
-            f"formula {formula_excerpt} has its left side {response.name!r} on the right too",
+            f"formula {formula_excerpt} has its left side {response.name!r} also on the right",
             column=response.name,
         )
     if not terms and not intercept:
@@ -316,7 +316,7 @@ def _checked_formula_text(text: object) -> str:
         raise FormulaError(f"a formula is text such as 'iou ~ area_ratio', not {type(text).__name__}")
     formula = text.strip()
     if len(formula) > MAX_LENGTH:
-        raise FormulaError(f"a formula may have {MAX_LENGTH} characters; this one has {len(formula)}")
+        raise FormulaError(f"a formula may have at most {MAX_LENGTH} characters; this one has {len(formula)}")
     left, _, right = formula.partition("~")
     if not left or not right:
         raise FormulaError(

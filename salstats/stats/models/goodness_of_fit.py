@@ -311,7 +311,7 @@ def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]
         statistics["sigma"] = float(np.sqrt(solution.dispersion))
         return statistics | _r_squared_columns(solution)
     statistics["null_deviance"] = solution.null_deviance
-    statistics["df_null"] = float(solution.n_rows - solution.intercept)
+    statistics["df_null"] = float(solution.n_rows - int(solution.intercept))
     return statistics
 
 
@@ -344,7 +344,10 @@ def _f_test_columns(model: Model, notes: Notes) -> dict[str, float]:
     The result is empty for other models, and for a linear model of an intercept alone.
     """
     solution = model.solution
-    if solution is None or not model.family.is_linear or solution.rank == solution.intercept:
+    if solution is None or not model.family.is_linear:
+        return {}
+    n_intercepts = int(solution.intercept)
+    if solution.rank == n_intercepts:
         return {}
     all_terms = range(len(model.formula.terms))
     test = joint_wald_test(model, all_terms, notes)

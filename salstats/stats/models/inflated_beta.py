@@ -53,7 +53,9 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     label = INFLATED_BETA.label
     interior = interior_mask(response, label)
     if len(estimable_column_positions(matrix[interior])) < matrix.shape[1]:
-        raise NotEstimableError(f"the {label} model has no mean of some term strictly between 0 and 1")
+        raise NotEstimableError(
+            f"the {label} model needs scores strictly between 0 and 1 that determine all coefficients"
+        )
     # For each predictor of a boundary, the rows with this score
     boundaries = {}
     if (response == 0).any():

@@ -380,7 +380,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             effects += [_estimate_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
             reference_level, *levels = display_values(model, column, codes)
-            term_names += [f"{factors[column].name}{level_name}" for level_name in levels]
+            term_names += [f"{factors[column].name}{compared_level}" for compared_level in levels]
             reference_levels += [reference_level] * len(levels)
         margins.append(_ModelMargins(model, pd.DataFrame(index=range(len(effects))), effects))
     frame = _marginal_frame(fitted, margins, options, notes)

@@ -398,7 +398,7 @@ def _note_mixed_fit(solution: Solution, inference: MixedInference, label: Messag
             option="formula",
         )
     if not inference.solution.converged:
-        notes.add("no sure maximum of the likelihood", label)
+        notes.add("no convergence to a maximum of the likelihood", label)
 
 
 def _note_differing_reference_levels(models: Sequence[Model], notes: Notes) -> None:

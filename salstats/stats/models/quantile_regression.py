@@ -286,6 +286,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
     std_errors = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
     for i, column in enumerate(solution.column_positions):
         test = ScoreTest.of_coefficient(matrix, response, i, clusters, quantile)
+        # A column that depends on the others has no estimate.
         if not np.abs(test.residual_column).max() > _ROUNDING * np.abs(test.column).max():
             continue
         statistic = np.nan
@@ -296,7 +297,8 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
         conf_low = -np.inf
         conf_high = np.inf
         if least_p_value < 1 - level:
-            # Half as wide again as the limits of least squares, so that it is likely to be beyond a limit
+            # Half as wide again as the limits of least squares, so that it is likely to be beyond a limit; 1
+            # where these do not exist
             step = float(1.5 * critical * std_errors[i]) or 1.0
             conf_low = test.last_accepted_value(estimates[i], -step, critical)
             conf_high = test.last_accepted_value(estimates[i], step, critical)

@@ -367,7 +367,7 @@ class _CoefficientTable(NamedTuple):
     estimate: np.ndarray
     std_error: np.ndarray
     df: np.ndarray  # infinite for the normal distribution
-    rows_by_caution: dict[Caution, NDArray[np.bool_]]
+    rows_by_caution: dict[Caution, NDArray[np.integer]]  # positions of the rows that each caution concerns
 
 
 def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
