@@ -12,6 +12,8 @@ Lugannani R, Rice S. Saddle point approximation for the distribution of the sum 
 variables. Adv Appl Probab 1980;12:475-490. doi:10.2307/1426607
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
@@ -22,6 +24,8 @@ _N_STEPS = 4096
 _FEW_UNITS = 60
 #: Sizes below this share of the largest are rounding.
 _ROUNDING = 1e-12
+#: Statistic in standard errors below which the saddlepoint approximation loses its digits.
+_SMALLEST_SADDLEPOINT_Z = 0.01
 #: Multiples that differ from whole numbers by less are whole.
 _WHOLE_NUMBER_TOLERANCE = 1e-6
 
@@ -43,13 +47,19 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
 
     A unit is opposed if its sign is not the sign of the statistic. A pattern of signs has a statistic at
     least as far from 0, with the same sign, if the sizes of its opposed units sum to no more than the sizes
-    of the units that are opposed in the data.
+    of the units that are opposed in the data. For a statistic of 0 either sign can be that of the statistic.
     """
+    statistic = unit_shares.sum()
     sizes = np.abs(unit_shares)
-    is_opposed = np.sign(unit_shares) != np.sign(unit_shares.sum())
+    is_zero = abs(statistic) <= _ROUNDING * sizes.sum()
+    is_opposed = np.sign(unit_shares) != np.sign(statistic)
+    if is_zero:
+        is_opposed = unit_shares < 0
     is_nonzero = sizes > _ROUNDING * sizes.max(initial=0.0)
     sizes = sizes[is_nonzero]
     is_opposed = is_opposed[is_nonzero]
+    if not len(sizes):
+        return 1.0
     if not is_opposed.any():
         # Only the data and the opposite pattern are as far from 0.
         return 2 * ties * _positive_power_of_half(len(sizes))
@@ -57,17 +67,31 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     whole_multiples = np.rint(multiples)
     are_whole = np.abs(multiples - whole_multiples).max() < _WHOLE_NUMBER_TOLERANCE
     if are_whole and multiples[is_opposed].sum() <= _N_STEPS:
-        return _p_value_by_shift_algorithm(whole_multiples.astype(np.int64), is_opposed, ties)
-    if len(sizes) <= _FEW_UNITS:
-        rounded_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
-        return _p_value_by_shift_algorithm(rounded_sizes.astype(np.int64), is_opposed, ties)
-    return _saddlepoint_p_value(sizes, abs(unit_shares.sum()))
+        whole_sizes = whole_multiples
+    elif len(sizes) <= _FEW_UNITS:
+        whole_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
+    else:
+        return _saddlepoint_p_value(sizes, abs(statistic))
+    shares = _pattern_shares_by_shift_algorithm(whole_sizes.astype(np.int64), is_opposed)
+    if is_zero:
+        # Every pattern is at least as far from 0, and the patterns with a statistic of 0 are ties.
+        return 1 - (1 - ties) * shares.as_far
+    return 2 * (shares.further + ties * shares.as_far)
 
 
-def _p_value_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np.bool_], ties: float) -> float:
-    """Compute the two-sided P value of sizes that are whole numbers, by the shift algorithm.
+class _PatternShares(NamedTuple):
+    """Shares of all patterns of signs, of those whose statistic has the same sign as that of the data."""
 
-    It counts the patterns of signs (Streitberg and Roehmel 1986).
+    #: Patterns whose statistic is further from 0 than that of the data.
+    further: float
+    #: Patterns whose statistic is exactly as far.
+    as_far: float
+
+
+def _pattern_shares_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np.bool_]) -> _PatternShares:
+    """Count the patterns of signs of sizes that are whole numbers, by the shift algorithm.
+
+    See Streitberg and Roehmel (1986).
     """
     opposed_sum = int(sizes[is_opposed].sum())
     can_be_opposed = sizes <= opposed_sum
@@ -77,10 +101,13 @@ def _p_value_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np.bool_]
     for size in sizes[can_be_opposed]:
         shares[size:] += shares[: opposed_sum + 1 - size]
         shares /= 2
-    n_larger = int((~can_be_opposed).sum())
-    share_of_patterns = shares[:-1].sum() + ties * shares[-1]
     # A unit larger than the opposed sum must have the sign of the statistic.
-    return float(2 * share_of_patterns * _positive_power_of_half(n_larger))
+    n_larger = int((~can_be_opposed).sum())
+    share_of_larger_units = _positive_power_of_half(n_larger)
+    return _PatternShares(
+        further=float(shares[:-1].sum() * share_of_larger_units),
+        as_far=float(shares[-1] * share_of_larger_units),
+    )
 
 
 def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
@@ -90,14 +117,20 @@ def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
     and phi are the standard normal distribution function and density. K(t) = sum of log cosh(t size) over
     units is the cumulant generating function of a sum of sizes with random signs, and the saddlepoint t
     solves K'(t) = distance. `sizes` has shape (n_units,).
+
+    Near 0, where 1/u - 1/w is a small difference of large numbers, the statistic is taken to be normal.
     """
+    sum_of_squares = float((sizes**2).sum())
+    z = distance / np.sqrt(sum_of_squares)
+    if z < _SMALLEST_SADDLEPOINT_Z:
+        return float(2 * stats.norm.sf(z))
 
     def derivative_difference(t: float) -> float:
         """Return K'(t) - distance."""
         return float((sizes * np.tanh(t * sizes)).sum()) - distance
 
     # K'(t) is at most t times the sum of squared sizes, so that t is at least this number.
-    upper = distance / float((sizes**2).sum())
+    upper = distance / sum_of_squares
     while derivative_difference(upper) < 0:
         upper *= 2
     t = float(optimize.brentq(derivative_difference, 0.0, upper))

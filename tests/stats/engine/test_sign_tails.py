@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import salstats as ss
 from salstats.stats.engine.sign_tails import sign_p_values
@@ -65,6 +66,50 @@ def test_units_that_all_agree_have_the_smallest_p_value_there_is():
     parts = np.random.default_rng(1).uniform(0.1, 1, (70, 1))
     assert sign_p_values(parts, 0.5)[0] == 0.5**70
     assert sign_p_values(-parts[:20], 1.0)[0] == 2 * 0.5**20
+
+
+#: Units whose shares sum to 0, up to rounding.
+BALANCED = [
+    [1, -1, 2, -2],
+    [0.1, 0.2, -0.3],
+    [3, -1, -1, -1, 0, 0.5, -0.5],
+]
+
+
+@pytest.mark.parametrize("ties", [0.5, 1.0])
+@pytest.mark.parametrize("parts", BALANCED)
+def test_of_a_statistic_of_0_every_pattern_is_as_far_and_0_itself_is_a_tie(parts, ties):
+    sums = half_sums(parts)
+    share_of_0 = (np.abs(sums) < 1e-9).mean()
+    p_value = sign_p_values(np.array(parts)[:, None], ties)[0]
+    assert p_value == pytest.approx(1 - (1 - ties) * share_of_0, rel=1e-12)
+
+
+def test_units_without_differences_have_a_p_value_of_1():
+    assert sign_p_values(np.zeros((5, 1)), 0.5).tolist() == [1.0]
+
+
+def test_p_values_of_many_units_near_0_fall_evenly_from_1():
+    parts = np.random.default_rng(3).normal(size=80)
+    parts -= parts.mean()
+    standard_error = np.sqrt((parts**2).sum())
+    distances = np.array([0.0, 1e-12, 1e-6, 1e-3, 0.009, 0.011, 0.05])
+    p_values = sign_p_values(parts[:, None] + distances * standard_error / 80, 1.0)
+    # the kurtosis of 80 units, about -0.075, changes P values by less than 0.001 so near 0
+    np.testing.assert_allclose(p_values, 2 * stats.norm.sf(distances), rtol=1e-3)
+    assert (np.diff(p_values) <= 0).all()
+
+
+@pytest.mark.parametrize("test", ["wild", "signflip"])
+def test_a_difference_of_0_of_few_flips_is_no_evidence(test):
+    """P values of 40 flips are all small enough to be counted over every pattern."""
+    differences = np.array([1, -1, 2, -2, 3, -3, 4, -4, 5, -5]) / 16
+    human = pd.DataFrame({"case": np.arange(10), "method": "human", "metric": "own", "score": 0.5})
+    scores = pd.concat([human, human.assign(method="cam", score=0.5 + differences)])
+    found = ss.difference(scores, reference="human", test=test, interval="cr2", n_replicates=40)
+    share_of_0 = (np.abs(half_sums(differences)) < 1e-9).mean()
+    ties = {"wild": 0.5, "signflip": 1.0}[test]
+    assert found["p_value"].tolist() == pytest.approx([1 - (1 - ties) * share_of_0], rel=1e-12)
 
 
 def many_tests(n_cases=40, n_tasks=20, n_methods=9):
