@@ -332,15 +332,15 @@ def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
     if main is None:
         return scores
     method, _, model = main.partition(":")
-    is_main = scores["method"] == method
-    if model and "model" in scores:
-        is_main &= scores["model"] == model
-    elif model:
-        is_main &= False
+    is_main = (scores["method"] == method) & (scores["method"] != HUMAN)
+    if model:
+        # Without a column of models no row is of the model.
+        models = scores.get("model", pd.Series("", index=scores.index))
+        is_main &= models == model
     if not is_main.any():
         names = _saliency_series_names(scores)
         raise SalstatsError(
-            Setting("main", main), f" is none of the scores' methods ({quoted(names)})", choices=names
+            Setting("main", main), f" is none of the saliency methods ({quoted(names)})", choices=names
         )
     return pd.concat([scores[is_main], scores[~is_main]], ignore_index=True)
 

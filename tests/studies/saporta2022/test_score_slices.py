@@ -254,8 +254,10 @@ def test_the_main_method_is_the_one_that_is_named(scores):
     two = pd.concat([scores, scores[scores["method"] == METHOD].assign(method="rise")], ignore_index=True)
     for options, main in ((options_of(), METHOD), (options_of(main="rise"), "rise")):
         assert separate_slices(two, options).frames(options).main == main
-    with raises(SalstatsError, option="main", value="lrp", choices=("gradcam", "rise")):
-        separate_slices(two, options_of(main="lrp"))
+    # people are no saliency method, whose maps the items could show
+    for other in ("lrp", "human"):
+        with raises(SalstatsError, option="main", value=other, choices=("gradcam", "rise")):
+            separate_slices(two, options_of(main=other))
 
 
 @pytest.mark.parametrize(
