@@ -83,7 +83,7 @@ def path_or_paths_by_name(values: Sequence[str], flag: str, example: str) -> str
         return values[0]
     named: dict[str, str] = {}
     for text in values:
-        # a path alone may hold a "="
+        # A path without a name may contain "=" itself.
         path_by_name = {Path(text).absolute().name: text}
         if not is_one_unnamed_value([text]):
             path_by_name = repeated_assignments([text], flag, example)
@@ -99,6 +99,7 @@ def labels_and_colours(values: Sequence[str], flag: str, example: str) -> dict[s
     named: dict[str, str | dict[str, str]] = {}
     colours: dict[str, str] = {}
     for name, text in repeated_assignments(values, flag, example).items():
+        # "A=B,C=D" would be read as one label.
         if re.search(r",[^\s,=]+=", text):
             raise typer.BadParameter(
                 f"{flag} '{name}={text}': a label may hold commas; give {flag} once for each"
@@ -116,6 +117,7 @@ def comma_separated_assignments(values: Sequence[str], flag: str, example: str) 
     """Read an option such as `case_id=case`, repeated or comma-separated."""
     named = repeated_assignments(split(values) or [], flag, example)
     for name, value in named.items():
+        # "A=B; C=D" and "A=B C=D" would be read as one pair.
         if re.search(r"[;\s].*=", value):
             raise typer.BadParameter(f"{flag} '{name}={value}': only commas go between pairs (A=B,C=D)")
     return named

@@ -83,7 +83,7 @@ def _with_missing_bounds(
 
 
 def run_pairwise_tests_of_methods(run: CommandRun, source: Source) -> None:
-    """Test every two methods; limits of ranks can be written, too."""
+    """Test every two methods; limits of ranks can also be written."""
     [limits_file] = _pop_further_files(run, "limits")
     frame = run.call(source.read(run))
     if limits_file is not None:
@@ -94,7 +94,7 @@ def run_pairwise_tests_of_methods(run: CommandRun, source: Source) -> None:
 
 
 def run_regress(run: CommandRun, source: Source) -> None:
-    """Regress, after normalizing covariates; variances and tests of terms can be written, too."""
+    """Regress, after normalizing covariates; variances and tests of terms can also be written."""
     components_file, joint_file = _pop_further_files(run, "components", "joint")
     import salstats as ss
 
@@ -121,7 +121,7 @@ def run_regress(run: CommandRun, source: Source) -> None:
 
 
 def run_mrmc(run: CommandRun, source: Source) -> None:
-    """Compare methods; components and the figures of readers can be written, too."""
+    """Compare methods; components and the figures of readers can also be written."""
     components_file, readers_file = _pop_further_files(run, "components", "each_reader")
     import salstats as ss
 
@@ -229,7 +229,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
     run.options["human"] = run.options.pop("with_human")
     scores_file = run.options.pop("scores", None)
     if scores_file is None and not case_names:
-        raise typer.BadParameter("--scores or --cases is missing, which say what cases are drawn")
+        raise typer.BadParameter("--scores or --cases must say which cases are drawn")
     study = source.read(run)
     if scores_file is not None:
         scores = read_written_frame(scores_file)
@@ -257,7 +257,7 @@ def _drawn_methods(study: "Study", names: Iterable[str] | None) -> set[str]:
 
 
 def run_gaze(run: CommandRun, source: Source) -> None:
-    """Score maps against gaze; the recordings can be written, too."""
+    """Score maps against gaze; the recordings can also be written."""
     [recordings_file] = _pop_further_files(run, "recordings")
     import salstats as ss
 

@@ -261,8 +261,8 @@ def tool_comparison(study: Study | None, scores: pd.DataFrame, options: argparse
     reference = reference_tool_or_study_default(scores["method"].unique(), options)
     comparison_options = ToolComparisonOptions(
         reference,
-        options.replicates,
-        options.interval,
+        n_replicates=options.replicates,
+        interval=options.interval,
         # Scores of a study are those of `score_data`; how other scores were made is not known.
         unpenalised=study is not None,
         pick=options.pick,

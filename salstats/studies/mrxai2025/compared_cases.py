@@ -145,15 +145,15 @@ def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) 
     failure_reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
     is_failed = compared["score"].isna() & compared["reason"].isin(failure_reasons)
     is_distance = compared["metric"].isin(DISTANCES)
-    worst = compared["metric"].map(_zero_or_nan_of_worst_score)
+    worst = compared["metric"].map(_worst_score_if_zero_else_nan)
     worst = worst.mask(is_distance, compared["case"].map(diagonals))
     scores = compared["score"].mask(is_failed, worst.astype(np.float64))
     return compared.assign(score=scores)
 
 
-def _zero_or_nan_of_worst_score(name: str) -> float:
+def _worst_score_if_zero_else_nan(metric_name: str) -> float:
     """Return 0 for a metric whose worst score is 0, else NaN."""
-    metric = registered_metric(name)
+    metric = registered_metric(metric_name)
     if metric is None:
         return float("nan")
     if metric.larger_is_better and metric.low == 0 and metric.true_zero:

@@ -84,11 +84,11 @@ def _crossed_table(
     stub_labels = []
     cells = []
     bold = set()
-    for i, (key_values, table_row) in enumerate(rows.groupby(keys, sort=False, observed=True)):
+    for i, (key_values, frame_rows) in enumerate(rows.groupby(keys, sort=False, observed=True)):
         labels = [names.value(column, value) for column, value in zip(keys, key_values, strict=True)]
         group_labels.append(", ".join(labels[:n_groups]))
         stub_labels.append(tuple(labels[n_groups:]))
-        frame_row_by_value = {row[layout.across]: row for row in table_row.to_dict("records")}
+        frame_row_by_value = {row[layout.across]: row for row in frame_rows.to_dict("records")}
         texts = []
         for j, value in enumerate(values):
             if value not in frame_row_by_value:
@@ -100,7 +100,7 @@ def _crossed_table(
                 # Tables with marks have one column for each value, so that j is the column.
                 bold.add((i, j))
         if layout.last_cell is not None:
-            texts.append(layout.last_cell(table_row))
+            texts.append(layout.last_cell(frame_rows))
         cells.append(texts)
     stub_headings = []
     for column in layout.stub:

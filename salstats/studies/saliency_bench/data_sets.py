@@ -51,7 +51,7 @@ def table_1_data_sets(benchmark: Benchmark) -> ItemResult | None:
     if "median" in frame:
         columns[TableColumn("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = _quartile_text
     table = table_of(frame, TABLE_ID, {"Data set": lambda r: names.value("dataset", r.dataset)}, columns)
-    return ItemResult(frame, table, note="Truths: what is there of all classes on all images")
+    return ItemResult(frame, table, note="Truths: findings that are present, of all classes on all images")
 
 
 def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:

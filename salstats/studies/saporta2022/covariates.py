@@ -230,6 +230,7 @@ def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
         columns="term",
         bold=False,
         stars=True,
+        # The note says that stars are not corrected for the number of tasks.
         n_tests=1,
         n=True,
         labels=labels_with(task=[*tasks, "Overall", WITHIN_TASKS]),

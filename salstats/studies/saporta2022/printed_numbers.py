@@ -99,19 +99,19 @@ def _means_2021() -> pd.DataFrame:
     return pd.concat([mean_ious, hit_rates], ignore_index=True).assign(method=PRINTED_METHOD)
 
 
-_MEANS = ("metric", "method", "task")
+_MEAN_KEYS = ("metric", "method", "task")
 _has_positive_scores = partial(_has_printed_positives, count_column="n")
 TABLE_1 = (
     PrintedNumbers(
         _means_of_support_devices,
-        _MEANS,
+        _MEAN_KEYS,
         applies=_has_positive_scores,
         select=_rename_main_to_gradcam,
         exact=_has_order_intervals,
     ),
     PrintedNumbers(
         _human_iou_of_cardiomegaly,
-        _MEANS,
+        _MEAN_KEYS,
         ("estimate",),
         digits=2,
         applies=lambda frame: _has_positive_scores(frame) and HUMAN in set(frame["method"]),
@@ -119,7 +119,7 @@ TABLE_1 = (
     ),
     PrintedNumbers(
         _means_2021,
-        _MEANS,
+        _MEAN_KEYS,
         ("estimate",),
         applies=_has_positive_scores,
         select=_rename_main_to_gradcam,
@@ -136,13 +136,13 @@ def _printed_decreases_of_text(metric: str) -> pd.DataFrame:
             "mean_percent_decrease_hit_rate": ("hit", PRINTED_METHOD, AVERAGE),
             "lung_lesion_percent_decrease_hit_rate": ("hit", PRINTED_METHOD, "Lung Lesion"),
         }
-        return _numbers_of_article_text(keys, _MEANS)
+        return _numbers_of_article_text(keys, _MEAN_KEYS)
     keys = {
         "mean_percent_decrease_miou": ("iou", PRINTED_METHOD, AVERAGE),
         "lung_lesion_percent_decrease_miou": ("iou", PRINTED_METHOD, "Lung Lesion"),
         "consolidation_percent_increase_miou": ("iou", PRINTED_METHOD, "Consolidation"),
     }
-    rows = _numbers_of_article_text(keys, _MEANS)
+    rows = _numbers_of_article_text(keys, _MEAN_KEYS)
     # The text prints the change of Consolidation as an increase.
     is_increase = rows["task"] == "Consolidation"
     rows.loc[is_increase, "estimate"] = -rows.loc[is_increase, "estimate"]
@@ -153,7 +153,7 @@ def printed_decreases(metric: str) -> PrintedNumbers:
     """Return what was printed of the percentage decreases of a metric."""
     return PrintedNumbers(
         partial(_printed_decreases_of_text, metric),
-        _MEANS,
+        _MEAN_KEYS,
         digits=1,
         applies=partial(_has_printed_positives, count_column="n_pairs"),
         select=_rename_main_to_gradcam,
@@ -276,7 +276,7 @@ def _has_printed_full_slice(frame: pd.DataFrame) -> bool:
 
 FULL_SLICE_2021 = PrintedNumbers(
     _full_slice_means_2021,
-    _MEANS,
+    _MEAN_KEYS,
     applies=_has_printed_full_slice,
     select=_rename_main_to_gradcam,
     exact=_never_exact,

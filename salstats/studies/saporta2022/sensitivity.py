@@ -283,11 +283,11 @@ def _choices_table(
         else:
             changes.append("")
     return table_of(
-        rows.assign(of_row=stub, of_group=groups, changes=changes, digits=np.where(is_percent, 1, 3)),
+        rows.assign(row_label=stub, group_label=groups, changes=changes, digits=np.where(is_percent, 1, 3)),
         "saporta2022",
-        {"": "of_row"},
+        {"": "row_label"},
         columns,
-        groups="of_group",
+        groups="group_label",
         notes=[
             "Estimate (95% CI). A sign is shown where the interval excludes 0 (features: and P after "
             "Bonferroni's correction is below .05). That one shows it and the other does not is no evidence "
