@@ -375,9 +375,8 @@ def tasks_taken_together_sentence(estimates: Estimates) -> str:
     Frames of `rank_stability`, `rank_limits` and `significance_map` pool tasks unless `task` is a grouping
     column; they do not hold the number of tasks.
     """
-    are_ranks = (
-        bool(estimates.distinct_values("term")) and set(estimates.distinct_values("term")) <= RANK_TERMS
-    )
+    terms = set(estimates.distinct_values("term"))
+    are_ranks = len(terms) > 0 and terms <= RANK_TERMS
     are_pairwise_tests = bool(estimates.distinct_values("better"))
     if not (are_ranks or are_pairwise_tests) or "task" in estimates.keys:
         return ""

@@ -426,7 +426,7 @@ class FigureJobs:
 def _second_process_pool_if_possible() -> Any | None:
     """Start a process that imports the drawing libraries; return its pool, None where there can be none."""
     try:
-        # imported late: the library looks for semaphores when it is imported
+        # imported late: the import looks for semaphores, which some systems lack
         from loky import ProcessPoolExecutor, cpu_count
 
         if cpu_count() < 2:
@@ -437,7 +437,7 @@ def _second_process_pool_if_possible() -> Any | None:
             initargs=(os.getpid(),),
             env={"LOKY_MAX_MEMORY_LEAK_SIZE": _MEMORY_OF_SECOND_PROCESS},
         )
-        # a process of another pool may start none, which is an AssertionError
+        # inside a process of another pool this is an AssertionError
         pool.submit(_do_nothing)
         return pool
     except (ImportError, OSError, AssertionError):

@@ -312,7 +312,7 @@ def _with_rows_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> Cel
     if contrasts.only_term == "percent_decrease":
         gains = -gains
     if contrasts.distinct_values("metric"):
-        # -1 for metrics of which smaller scores are better
+        # -1 where smaller scores are better; larger ones are taken as better where the direction is not known
         gains = gains * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
     groups = list(dict.fromkeys(grid.group_labels))
     is_reference = is_reference_row(contrasts)
@@ -336,6 +336,7 @@ def _with_rows_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> Cel
         )
 
     order = sorted(range(len(grid.row_labels)), key=sort_key)
+    # rows change places inside their groups only, so that the labels of groups stay
     return replace(
         grid,
         row_labels=[grid.row_labels[row] for row in order],

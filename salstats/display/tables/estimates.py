@@ -157,7 +157,7 @@ def table_estimates(
     SalstatsError
         A significance map; two estimates in one cell; labels that make two values the same.
     ValueRangeError
-        An unknown style; `exclude` names what is not there.
+        An unknown style; `exclude` names what is not there, in a table that can have bold estimates.
 
     Examples
     --------

@@ -293,7 +293,7 @@ def great_table(table: Table, table_id: str) -> GT:
 def record_of(table: GT) -> Table:
     """Return the record of a table with its current heading, notes, bold and underlined cells.
 
-    Raise SalstatsError where the package did not make it, or a method of great-tables changed more than that.
+    Raise SalstatsError where the package did not make it, or great-tables changed anything else of it.
     """
     if not isinstance(table, PrintedTable):
         raise SalstatsError(

@@ -137,7 +137,7 @@ def estimate_and_interval_texts(
 
 
 def _variance_decimals(estimates: Estimates, digits: int) -> NDArray[np.int64]:
-    """Return decimals that leave each variance and covariance `digits` significant digits."""
+    """Return decimals that leave each variance and covariance at least `digits` significant digits."""
     decimals = np.full(len(estimates), digits)
     columns = ("estimate", "conf_low", "conf_high")
     # one row for each row of the frame: the estimate, then its limits
@@ -248,11 +248,11 @@ def quantity_table(
     row_values: Sequence[TableQuantity] = (),
     absent_text: str = MISSING,
 ) -> Table:
-    """Return a table of values in the cells of a grid.
+    """Return a table of quantities in the cells of a grid.
 
-    `row_values`, which are the same in all cells of a row, stand once in front of the other columns. The
-    heading of a single value stands above all columns, headings of several below each column's own. Cells
-    without a row of the frame hold `absent_text`.
+    `row_values`, quantities that are the same in all cells of a row, stand once in front of the other
+    columns. The heading of a single quantity stands above all columns, the headings of several below each
+    column's own. Cells without a row of the frame hold `absent_text`.
     """
     placement = grid.placement
     cells = []

@@ -249,7 +249,7 @@ def _ordered_grouping_texts(
 def _heading_texts_by_level(
     estimates: Estimates, column_keys: Sequence[str], labels: Labels
 ) -> dict[str, list[str]]:
-    """Return the levels of headings with the text of each for each row, the outermost first.
+    """Return the heading of each row at each level, the outermost level first.
 
     Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "grouping", which are the
     values of the grouping columns `column_keys`.
@@ -425,7 +425,9 @@ def _component_texts(
     columns = components.existing_columns(columns_identifying_models(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in row_by_model_cell.items()}
     term_labels = {row.term: row.full_text for row in distinct_term_and_factor_rows(estimates, labels)}
-    units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
+    covariate_units_by_term = dict(
+        zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True)
+    )
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}
     shares: FootRows = {}
@@ -435,7 +437,7 @@ def _component_texts(
         if cell is None:
             continue
         if row["parameter"] == "variance":
-            covariate_units = units_of.get(row["term"]) or 1.0
+            covariate_units = covariate_units_by_term.get(row["term"]) or 1.0
             deviation = covariate_units * row["std_dev"]
             # the limits are those of the variance
             sd_low = covariate_units * np.sqrt(row["conf_low"])

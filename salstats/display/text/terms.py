@@ -218,21 +218,25 @@ def distinct_term_and_factor_rows(
     `first_terms` stand before the others, which have the order of labels.
     """
     frame = estimates.frame
-    formula_of: dict[str, str] = {}
+    formula_by_term: dict[str, str] = {}
     for term, formula in zip(frame["term"].astype(TEXT), _formula_of_rows(estimates), strict=True):
-        formula_of.setdefault(term, formula)
+        formula_by_term.setdefault(term, formula)
     factor_levels = _stated_factor_level_by_term(estimates)
     terms = list(frame["term"].astype(TEXT))
-    units_of = dict(zip(terms, estimates.row_values(COVARIATE_UNITS), strict=True))
+    covariate_units_by_term = dict(zip(terms, estimates.row_values(COVARIATE_UNITS), strict=True))
     is_normalized = dict(zip(terms, estimates.row_values("normalized"), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
-    ordered_terms = labels.order("term", list(formula_of))
-    kept = [term for term in first_terms if term in formula_of]
+    ordered_terms = labels.order("term", list(formula_by_term))
+    kept = [term for term in first_terms if term in formula_by_term]
     for term in dict.fromkeys([*kept, *ordered_terms]):
-        variables = term_variables(term, formula_of[term], factor_levels)
+        variables = term_variables(term, formula_by_term[term], factor_levels)
         row, heading = _row_and_heading(
-            term, variables, units_of[term], labels, is_normalized=is_normalized[term] in (True, 1)
+            term,
+            variables,
+            covariate_units_by_term[term],
+            labels,
+            is_normalized=is_normalized[term] in (True, 1),
         )
         if not heading:
             # a row without a heading is a group of its own; no heading begins with a line break
