@@ -16,7 +16,7 @@ from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINETYPES, PALETTE, LineStyle
-from salstats.display.text.format import count_range_text
+from salstats.display.text.format import capitalized, count_range_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 
@@ -169,7 +169,7 @@ def _with_panel_line_and_drawn_percent(rows: pd.DataFrame, labels: Labels, lines
     """
     titles = {}
     for statistic, label in labels.label_by_value("statistic", rows["statistic"]).items():
-        titles[statistic] = label[:1].upper() + label[1:]
+        titles[statistic] = capitalized(label)
     panel = pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True)
     roles = rows["role"].map(_ROLES).astype(TEXT)
     clusters = rows["cluster"].map(_CLUSTERS).astype(TEXT)

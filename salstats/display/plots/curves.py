@@ -18,7 +18,7 @@ from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import PAGE_MM
-from salstats.display.text.format import count_range_text, joined
+from salstats.display.text.format import capitalized, count_range_text, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 from salstats.stats.summaries import mean_curves
@@ -202,8 +202,7 @@ def _direction_note(points: Estimates) -> str:
             texts.append(f"{metric}: lower is better")
     if not texts:
         return ""
-    note = "; ".join(texts)
-    return f"{note[:1].upper()}{note[1:]}."
+    return f"{capitalized('; '.join(texts))}."
 
 
 def _pixel_baseline_note(points: Estimates) -> str:

@@ -48,7 +48,7 @@ _RATIO_DIGITS = 2
 _NO_LOGARITHM = "no logarithm"
 _RATIO_NOTE = "No logarithm: the ratio is 0 or less."
 _INCONCLUSIVE = "inconclusive"
-#: Order of verdicts: methods that are significantly below the reference are first.
+#: Order of verdicts, where larger scores are better: methods significantly below the reference are first.
 _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 
@@ -86,7 +86,7 @@ def plot_decrease(  # noqa: C901, PLR0912
         `{"task": ["Edema", "Atelectasis"]}`.
     sort : {"size", "significance", "labels"}
         Rows by the size of the loss in the first metric of the first method, largest first; by verdict
-        (below the reference, inconclusive, above it) and then by size; or in the labels' order.
+        (worse than the reference, inconclusive, better) and then by size; or in the labels' order.
     scale : {"linear", "log-ratio"}
         Draw percentage decreases as they are, or as ratios of the means, method / reference, on a logarithmic
         axis: 1 - decrease / 100. A method of twice the mean is then as far from 1 as one of half of it. A
@@ -384,9 +384,9 @@ def sorter_by_loss(
 ) -> Callable[[list[Any]], list[Any]]:
     """Return a function that sorts the values of rows by loss, the largest first, values without one last.
 
-    If `by_verdict`, rows are first sorted by verdict: below the reference, inconclusive, above it.
+    If `by_verdict`, rows are first sorted by verdict: worse than the reference, inconclusive, better than it.
     `row_column` is the column of the values. The loss is that of the first metric, and of one method if it is
-    given.
+    given; where smaller scores are better, it is the increase from the reference.
     """
     first_metric = _first_in_label_order(contrasts, labels, "metric")
     if row_column != "metric" and first_metric is not None:
@@ -487,6 +487,7 @@ def significance_rule_text(contrasts: Estimates, style: str, no_difference: str 
         rules.append(f"interval excludes {no_difference}")
     if contrasts.has_adjusted_p_values:
         rules.append(f"adjusted {p_below_level_text(contrasts, style)}")
-    elif not contrasts.distinct_values("verdict") and contrasts.has_p_values:
+    elif contrasts.has_p_values and not contrasts.distinct_values("verdict"):
+        # a verdict rests on the interval alone, unless P values are adjusted
         rules.append(p_below_level_text(contrasts, style))
     return " and ".join(rules)

@@ -30,7 +30,7 @@ from salstats.display.plots.layout.theme import (
     font,
     theme_salstats,
 )
-from salstats.display.text.format import count_text, counted, joined, plural
+from salstats.display.text.format import capitalized, count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.packing import packed_slices
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
@@ -411,7 +411,7 @@ def _reason_text(reason: str, labels: Labels) -> str:
     text = labels.value("reason", reason)
     if text == reason:
         text = _REASONS.get(reason, text)
-    return text[:1].upper() + text[1:]
+    return capitalized(text)
 
 
 def _has_cases_with_several_scores(flow: pd.DataFrame) -> bool:
@@ -534,7 +534,7 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
     drawn_boxes: list[_PlacedFlowBox] = []
     arrows: list[_Arrow] = []
     arrow_x = left + _ARROW_MM
-    # lower edges of the last box, and of the last one that is not of exclusions
+    # lower edges of the last box, and of the last one that does not list exclusions
     bottom = top + _GAP_MM
     arrow_start = top
     for box in boxes:

@@ -76,8 +76,8 @@ def plot_intervals(
         the first other grouping column, else the methods, are the rows. Intervals are drawn where there are
         any.
     decrease : DataFrame, optional
-        From `percent_decrease` or `difference`: orders the tasks by the verdict (below the reference,
-        inconclusive, above it) and then by the size of the loss, in its first metric.
+        From `percent_decrease` or `difference`: orders the tasks by the verdict (worse than the reference,
+        inconclusive, better) and then by the size of the loss, in its first metric.
     auroc : DataFrame, optional
         From `auroc(by="task")`: the estimate stands in parentheses after each task's name.
     method : str, optional
@@ -233,12 +233,12 @@ def _sorter_by_decrease_and_note(
     # where methods are the rows, each has its own decrease
     if method is None and row_column != "method":
         method = next(iter(methods), None)
-    order = sorter_by_loss(contrasts, labels, str(row_column), method)
+    sort_values = sorter_by_loss(contrasts, labels, str(row_column), method)
     rule = significance_rule_text(contrasts, style)
     criterion = "size"
     if rule:
         criterion = f"significance ({rule}), then size,"
-    return order, row_order_note(contrasts, labels, criterion, method)
+    return sort_values, row_order_note(contrasts, labels, criterion, method)
 
 
 def _sorter_by_estimate(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:

@@ -267,7 +267,8 @@ def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
 def _sample_size_text_layers(rows: pd.DataFrame, height: float) -> list[Any]:
     """Return texts with the fewest cases of each curve, in the lower right corner of its panel.
 
-    Panels have a height in mm. No text is returned for more lines than have room there.
+    Panels have a height in mm. No text is returned for a single panel, whose numbers stand elsewhere, or for
+    more lines than have room in the corner.
     """
     lines = list(rows["line"].cat.categories)
     if rows["panel"].nunique() == 1 or len(lines) > _MAX_TEXT_LINES:

@@ -150,7 +150,7 @@ def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
     """Return the rows of ranks with the rank that is drawn, as `rank`.
 
     This is the mean or median rank over the cases where methods are ranked by it, else their rank. Raises if
-    the ranks have not the columns `groups`, or several rows for a method of a group.
+    the ranks lack the columns `groups`, or have several rows for a method of a group.
     """
     check_columns(ranks.frame, [*groups, "method", "estimate"], "ranks")
     check_rows_are_distinct(ranks, [*groups, "method"])

@@ -257,6 +257,7 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
         for entry in distinct_term_and_factor_rows(coefficients.with_frame_and_new_keys(frame), labels)
     }
     frame["term_label"] = frame["term"].map(label_of_term)
+    # the new columns are not grouping columns
     estimates = replace(coefficients, frame=frame)
     defined_rows = rows_with_estimate(estimates)
     names_of_terms = term_names(estimates.with_frame_and_new_keys(defined_rows), [*groups, "formula"], labels)
@@ -373,6 +374,7 @@ def _models_by_formula(
     `names` is the name of the model of each row, from `model_column`.
     """
     right_sides = list(frame["right"])
+    # "y" stands for any outcome, since only the right side is written
     text_of_side = {right_side: right_side_text(f"y ~ {right_side}", labels) for right_side in right_sides}
     models = right_sides
     texts = text_of_side

@@ -16,7 +16,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
-from salstats.display.text.format import counted, joined
+from salstats.display.text.format import capitalized, counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
 from salstats.errors import SalstatsError
@@ -274,7 +274,7 @@ def _panel_titles(model: str, is_linear: bool) -> list[str]:
         residual = "standardised Pearson residual"
     titles = [
         "Residual against fitted mean",
-        f"{residual[:1].upper()}{residual[1:]} against normal quantile",
+        f"{capitalized(residual)} against normal quantile",
         f"√|{residual}| against fitted mean",
         "Cook's distance against leverage",
     ]

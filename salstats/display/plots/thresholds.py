@@ -209,9 +209,11 @@ def _sorted_rows_with_panels(estimates: Estimates, labels: Labels, n_panels: int
             for task in panel_tasks:
                 task_rows = rows[rows["task"] == task].assign(panel=", ".join(title_parts))
                 task_frames.append(task_rows.sort_values("threshold"))
-    result = pd.concat(task_frames, ignore_index=True)
-    result["panel"] = pd.Categorical(result["panel"], list(dict.fromkeys(result["panel"])), ordered=True)
-    return result
+    sorted_rows = pd.concat(task_frames, ignore_index=True)
+    sorted_rows["panel"] = pd.Categorical(
+        sorted_rows["panel"], list(dict.fromkeys(sorted_rows["panel"])), ordered=True
+    )
+    return sorted_rows
 
 
 def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:

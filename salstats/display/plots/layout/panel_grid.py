@@ -153,7 +153,7 @@ class Panels:
         """Return a figure divided into as many pages as it needs.
 
         `panel_row_height_mm` is the height of a row of panels with their titles and axes; `edges` and
-        `group_ends` are positions at which a panel may be divided, see `figure_on_pages`.
+        `group_ends` are positions at which a panel may be divided, see `pages.figure_on_pages`.
         """
         return figure_on_pages(
             figure, list(self.titles), self.n_columns, panel_row_height_mm, edges=edges, group_ends=group_ends
@@ -250,7 +250,7 @@ class PanelGrid(Panels):
         return [
             *self.elements_around_panels(
                 EDGE_MM + panels_height + further_mm,
-                x=wrapped(x, chars_in(self.width - self.left_mm - 2), _AXIS_TITLE_LINES),
+                x=wrapped(x, chars_in(self.width - self.left_mm - _RIGHT_MM), _AXIS_TITLE_LINES),
                 y=wrapped(y, chars_in(panels_height - BOTTOM_MM), _AXIS_TITLE_LINES),
                 notes=notes,
                 legend=legend,

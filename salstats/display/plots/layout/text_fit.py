@@ -173,7 +173,7 @@ def wrapped_texts(
 ) -> dict[str, str]:
     """Return each text as it is wrapped (see `wrapped`), by the text.
 
-    Texts that would have the same lines, as they are shortened or differ in blanks alone, end in numbers.
+    Texts that would have the same lines, because they are shortened or differ only in blanks, end in numbers.
     """
     wrapped_of: dict[str, str] = {}
     for text in dict.fromkeys(texts):
