@@ -39,7 +39,9 @@ def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
     counted (Streitberg and Roehmel 1986); for many units with other scores the share is approximated by a
     saddlepoint (Lugannani and Rice 1980).
     """
-    return np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
+    p_values = np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
+    # more than 1,000 units may have a P value below the smallest positive number, but none of 0
+    return np.maximum(p_values, np.finfo(np.float64).tiny)
 
 
 def _p_value(unit_shares: np.ndarray, ties: float) -> float:
@@ -62,7 +64,7 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
         return 1.0
     if not is_opposed.any():
         # Only the data and the opposite pattern are as far from 0.
-        return 2 * ties * _positive_power_of_half(len(sizes))
+        return 2 * ties * 0.5 ** len(sizes)
     multiples = sizes / sizes.min()
     whole_multiples = np.rint(multiples)
     are_whole = np.abs(multiples - whole_multiples).max() < _WHOLE_NUMBER_TOLERANCE
@@ -103,7 +105,7 @@ def _pattern_shares_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np
         shares /= 2
     # A unit larger than the opposed sum must have the sign of the statistic.
     n_larger = int((~can_be_opposed).sum())
-    share_of_larger_units = _positive_power_of_half(n_larger)
+    share_of_larger_units = 0.5**n_larger
     return _PatternShares(
         further=float(shares[:-1].sum() * share_of_larger_units),
         as_far=float(shares[-1] * share_of_larger_units),
@@ -141,8 +143,3 @@ def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
     u = t * np.sqrt(k_second_derivative)
     upper_tail = stats.norm.sf(w) + stats.norm.pdf(w) * (1 / u - 1 / w)
     return float(2 * upper_tail)
-
-
-def _positive_power_of_half(exponent: int) -> float:
-    """Return 0.5 to a power, at least the smallest positive number."""
-    return max(0.5**exponent, np.finfo(np.float64).tiny)

@@ -112,6 +112,13 @@ def test_a_difference_of_0_of_few_flips_is_no_evidence(test):
     assert found["p_value"].tolist() == pytest.approx([1 - (1 - ties) * share_of_0], rel=1e-12)
 
 
+@pytest.mark.parametrize("n_opposed", [0, 1])
+def test_p_values_of_thousands_of_units_are_above_0(n_opposed):
+    parts = np.random.default_rng(2).uniform(0.1, 1, (3000, 1))
+    parts[:n_opposed] *= -1
+    assert 0 < sign_p_values(parts, 0.5)[0] < 1e-300
+
+
 def many_tests(n_cases=40, n_tasks=20, n_methods=9):
     """Methods far below people in every task: 180 tests."""
     rng = np.random.default_rng(0)
