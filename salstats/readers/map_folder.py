@@ -417,7 +417,7 @@ def _mask_path_by_reader(folder: Path) -> dict[str, Path]:
     for path in visible:
         reader = path.name if path.is_dir() else path.stem
         path_of_reader[reader] = path
-    if len(path_of_reader) < len(paths) or not path_of_reader:
+    if len(path_of_reader) < len(visible) or not path_of_reader:
         raise InputFileError(
             f"{readers}: holds no READER.json or READER/TASK/CASE.png, or a reader twice", path=readers
         )

@@ -75,6 +75,11 @@ def test_masks_as_files_and_readers_by_name(tmp_path):
     assert len(ss.reader_overlap(study)) == 2 * 2 * 3
 
 
+def test_a_hidden_folder_is_not_a_reader(folder):
+    (folder / "readers" / ".ipynb_checkpoints").mkdir()
+    assert ss.read_map_folder(folder).readers() == READERS
+
+
 def test_folders_of_readers_need_no_truth(tmp_path):
     write_readers(tmp_path / "readers")
     study = ss.read_study(human={reader: tmp_path / "readers" / f"{reader}.json" for reader in READERS})
