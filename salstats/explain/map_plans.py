@@ -17,7 +17,7 @@ from salstats.explain.ensembles import SCALES
 from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, checked_method, options_with_defaults
 from salstats.explain.networks import Member, Network, members_with_outputs, stable_option_text
-from salstats.files.map_folder_writer import SETTINGS, MapKey
+from salstats.files.map_folder_writer import SETTINGS_FILE, MapKey
 from salstats.files.map_table import checked_label_text, checked_patient_text, read_settings, settings_key
 from salstats.study import Series
 
@@ -304,7 +304,7 @@ def check_network_made_maps(
 
     Maps whose settings do not say are not compared: those of an ensemble, and of other programs.
     """
-    settings = read_settings(folder / SETTINGS)
+    settings = read_settings(folder / SETTINGS_FILE)
     digest = network.digest(module) if settings else ""
     for series, task in dict.fromkeys((key.series, key.task) for key in keys):
         source = _NETWORK_DIGEST.search(settings.get(settings_key(series), ""))

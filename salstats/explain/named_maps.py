@@ -16,7 +16,7 @@ from salstats.explain.case_images import ready_image
 from salstats.explain.input_checks import check_images
 from salstats.explain.map_plans import check_network_made_maps
 from salstats.explain.networks import Network, members_with_outputs
-from salstats.files.map_table import TABLE
+from salstats.files.map_table import TABLE_FILE
 from salstats.images.map_steps import may_cover_whole_image
 from salstats.images.maps import check_saliency
 from salstats.readers.map_files import read_map
@@ -212,8 +212,8 @@ def maps_of_folder(
     if not network_rows:
         models = sorted({str(row.key.model) for row in rows})
         raise SalstatsError(
-            f"{path / TABLE} has no maps of network {str(network)!r} (models: {quoted(models)})",
-            path=path / TABLE,
+            f"{path / TABLE_FILE} has no maps of network {str(network)!r} (models: {quoted(models)})",
+            path=path / TABLE_FILE,
             choices=models,
         )
     network_rows = _rows_of_cases(network_rows, cases, tasks, path)

@@ -1,4 +1,4 @@
-"""Frames of finished cases, stored so that a second run goes on where the first one stopped."""
+"""Frames of finished cases, stored so that another run continues where the first one stopped."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ _SUFFIX = ".parquet"
 
 
 def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder of finished cases, made where it does not exist."""
+    """Return the path of a folder of finished cases, made if missing; raise where it has other files."""
     path = Path(folder)
     try:
         if path.exists() and not path.is_dir():
@@ -40,7 +40,7 @@ def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
     return path
 
 
-#: Function that computes the frame of some cases.
+#: Function that computes the frame of some cases; of no cases, a frame without rows.
 CasesToFrame = Callable[[tuple[Case, ...]], pd.DataFrame]
 
 
@@ -49,9 +49,9 @@ def load_or_compute(
 ) -> pd.DataFrame:
     """Return the frame of some cases: read where an earlier run finished a case, else computed and stored.
 
-    Each case has a file of its own, so that a run with other cases or more jobs uses the same files. A file
-    is named by `settings_text`, version and rules as one text, and by all that the case is scored from, the
-    content of its maps included.
+    Each case has a file of its own, so that a run with other cases or more jobs uses the same files. The name
+    of a file is a digest of `settings_text`, which is version and rules as text, and of all data that the
+    case is scored from, the content of its maps included.
     """
     return pd.concat([_case_frame(case, work, folder, settings_text) for case in cases], ignore_index=True)
 
@@ -66,30 +66,30 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, settings_text: str
     try:
         check_plain(file)
         frame = pd.read_parquet(file)
-    # what pyarrow raises on damaged files is not all of one kind
+    # pyarrow raises errors of several classes on damaged files
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise InputFileError(
             f"{file}: the kept case cannot be read ({reason})", hint="delete it", path=file
         ) from error
-    without_rows = work(())
-    if list(frame.columns) != list(without_rows.columns) or set(frame["case"]) != {case.case}:
+    empty_frame = work(())
+    if list(frame.columns) != list(empty_frame.columns) or set(frame["case"]) != {case.case}:
         raise InputFileError(
-            f"{file}: not what was kept of case {case.case!r}", hint="delete it", value=case.case, path=file
+            f"{file}: not the frame of case {case.case!r}", hint="delete it", value=case.case, path=file
         )
     # pandas 2 reads text from Parquet files as Python objects
-    return frame.astype({column: TEXT for column in without_rows if without_rows[column].dtype == TEXT})
+    return frame.astype({column: TEXT for column in empty_frame if empty_frame[column].dtype == TEXT})
 
 
 def _case_digest(case: Case, settings_text: str) -> str:
-    """Return a name that changes with everything on which a case's frame depends."""
+    """Return a hexadecimal digest that changes with everything on which a case's frame depends."""
     digest = hashlib.sha256(settings_text.encode())
     truths = {task: (truth.read(), truth.n_instances) for task, truth in case.truths.items()}
     names = (case.case, case.patient, case.shape, case.annotated, dict(case.labels))
     digest.update(repr((names, truths)).encode())
     for prediction in case.predictions:
         digest.update(repr((prediction.task, prediction.series)).encode())
-        # the content itself: a file can change and keep its size and time
+        # the content itself, as a file can change and keep its size and time
         content = prediction.read()
         digest.update(repr((content.mask, content.prob, content.label, content.shape)).encode())
         for array in (content.saliency, content.points):

@@ -1,4 +1,4 @@
-"""Writing of frames: CSV, Parquet and XLSX, in full precision."""
+"""Write frames as CSV, Parquet and XLSX, in full precision."""
 
 import os
 from pathlib import Path
@@ -15,22 +15,22 @@ WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
 def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Write a frame as CSV, Parquet or XLSX, by the file's ending, in full precision.
 
-    The file is written under a temporary name beside its place and then renamed, so that a failure
-    leaves nothing half written.
+    The file is written under a temporary name in the same folder and then renamed, so that a failure leaves
+    no incomplete file.
 
     Parameters
     ----------
     frame : DataFrame
-        What to write; its index is left out.
+        Frame to write; its index is left out.
     path : str or path
         Ends in `.csv`, `.parquet` or `.xlsx`.
     overwrite : bool
-        Replace a file that is there already.
+        Replace a file that exists already.
 
     Returns
     -------
     Path
-        Where it was written.
+        The file that was written.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
 
 
 def write_frame_to_target(frame: pd.DataFrame, target: Path) -> None:
-    """Write a frame to a file whose name and folder are checked, in the place of an earlier one."""
+    """Write a frame to a file, and replace an earlier one; `check_output` has checked its name and folder."""
     suffix = target.suffix.lower()
     try:
         with replacing(target) as temporary:
@@ -82,5 +82,5 @@ def write_frame_to_target(frame: pd.DataFrame, target: Path) -> None:
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Return the path of a frame's file, checked before any work is done for it."""
+    """Return the path of a frame's file; raise where it cannot be written, before work is done for it."""
     return check_target(path, WRITABLE_SUFFIXES, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""Reading of files: plain, not empty, within the limit of memory; JSON without repeated keys."""
+"""Read files that are plain, not empty and within the memory limit; JSON must not repeat a key."""
 
 import json
 import math
@@ -14,14 +14,14 @@ from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_plain
 from salstats.memory_limit import LIMIT_VARIABLE, memory_limit_bytes, problem_text_if_too_large
 
-#: Number of digits up to which a whole number is below the largest float.
-_DIGITS_OF_A_FLOAT = sys.float_info.max_10_exp
+#: A whole number of this many digits or fewer is below the largest float.
+_MAX_SAFE_DIGITS = sys.float_info.max_10_exp
 
 
 def data_folder() -> Path:
-    """Folder of the embedded data, of which each file is described in its `README.md`.
+    """Return the folder of the data that come with the package; its `README.md` describes each file.
 
-    `salstats/_data` in an installed package, `data` beside the package in a checkout.
+    It is `salstats/_data` in an installed package, and `data` beside the package in a checkout.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_data", package.parent / "data"):
@@ -36,7 +36,10 @@ def data_folder() -> Path:
 
 @contextmanager
 def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
-    """Yield the stream of a file, which must be plain, not empty and, unless `any_size`, not too large."""
+    """Open a file and yield its stream of bytes; raise where it is not plain, empty or larger than the limit.
+
+    With `any_size` the caller checks the size.
+    """
     try:
         check_plain(file)
         with file.open("rb") as stream:
@@ -55,13 +58,13 @@ def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
 
 
 def read_bytes(file: Path) -> bytes:
-    """Return the content of a file that can be `opened`."""
+    """Return the content of a file; raise as `opened` does."""
     with opened(file) as stream:
         return stream.read()
 
 
 def read_json(file: Path) -> Any:
-    """Return the content of a JSON file; InputFileError where it is none, or a key stands twice."""
+    """Return the content of a JSON file; raise where it is not JSON, or an object has a key twice."""
     data = read_bytes(file)
     try:
         return parse_json(data)
@@ -72,7 +75,7 @@ def read_json(file: Path) -> Any:
             path=file,
         ) from error
     except RecursionError as error:
-        raise InputFileError(f"{file}: nested too deeply; it is no file of cases", path=file) from error
+        raise InputFileError(f"{file}: nested too deeply; it is not a file of cases", path=file) from error
     except SalstatsError as error:
         raise InputFileError(f"{file}: ", error.message, value=error.value, path=file) from error
     except ValueError as error:
@@ -80,33 +83,36 @@ def read_json(file: Path) -> Any:
 
 
 def is_one_unnamed_value(option_texts: Sequence[str]) -> bool:
-    """Return whether an option is one value or file for all, and not NAME=VALUE; files may hold a "="."""
+    """Return whether an option is given once, as a value or an existing file and not as NAME=VALUE."""
     if len(option_texts) != 1:
         return False
     return "=" not in option_texts[0] or os.path.lexists(option_texts[0])
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the content of JSON text; ValueError where it is none or a key stands twice, or RecursionError.
+    """Return the content of JSON text.
 
-    A whole number beyond the largest float is infinite, as JSON's 1e400 is, so that a reader's own check of
-    its numbers finds it.
+    Raise ValueError where it is not JSON or an object has a key twice, RecursionError where it is nested too
+    deeply. A whole number beyond the largest float is infinite, as 1e400 is, so that readers' checks of their
+    numbers find it.
     """
     return json.loads(text, object_pairs_hook=_object_with_distinct_keys, parse_int=_whole_number)
 
 
 def _whole_number(digits: str) -> int | float:
-    """Return a whole number, infinite where it is beyond the largest float."""
-    if len(digits) > _DIGITS_OF_A_FLOAT and math.isinf(float(digits)):
+    """Return the whole number of some digits, infinite where it is beyond the largest float."""
+    if len(digits) > _MAX_SAFE_DIGITS and math.isinf(float(digits)):
         return float(digits)
     return int(digits)
 
 
 def _object_with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of pairs, whose keys must differ."""
+    """Make a dict of a JSON object's pairs; raise where two have the same key."""
     content: dict[str, Any] = {}
     for name, value in pairs:
         if name in content:
-            raise SalstatsError(f"{name!r} stands twice in one object", hint="remove one of them", value=name)
+            raise SalstatsError(
+                f"{name!r} is there twice in one object", hint="remove one of them", value=name
+            )
         content[name] = value
     return content

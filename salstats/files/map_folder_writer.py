@@ -1,4 +1,4 @@
-"""Write a folder of saliency maps: one table of what they are, one file each, so that a run can go on."""
+"""Write a folder of saliency maps, a file for each and a table of all, so that a stopped run can continue."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,8 +13,8 @@ from salstats.errors import InputFileError, Message, SalstatsError, Setting, Sha
 from salstats.files.map_table import (
     COLUMNS,
     MAP_FILE,
-    MAPS,
-    TABLE,
+    MAPS_FOLDER,
+    TABLE_FILE,
     MapKey,
     MaskCodes,
     TableRow,
@@ -47,37 +47,37 @@ from salstats.images.run_lengths import check_shape
 
 __all__ = ["MapFolder", "MapKey"]
 
-#: Masks of the truth and of people: NAME.json, or NAME/TASK/CASE.png.
-MASKS = ("truth", "human")
-SETTINGS = "settings.json"
-#: Names that a folder may hold before it has a table.
-_NAMES_WITHOUT_TABLE = (*MASKS, *(f"{name}.json" for name in MASKS))
+#: Kinds of masks, each in KIND.json or KIND/TASK/CASE.png.
+MASK_KINDS = ("truth", "human")
+SETTINGS_FILE = "settings.json"
+#: Names of files and folders that a folder without a table may hold.
+_NAMES_ALLOWED_WITHOUT_TABLE = (*MASK_KINDS, *(f"{kind}.json" for kind in MASK_KINDS))
 
 
 class MapFolder:
-    """Write saliency maps into a folder, so that a run that was stopped goes on where it was.
+    """Write saliency maps into a folder, so that a run that was stopped can continue.
 
     Use it in a `with` block. Each map is a file of its own that appears only once it is complete, and its row
-    follows at once, or with those of the maps that are made `together()` with it. The next run removes what a
-    killed one left half done; a map that has no row stays until it is made again.
+    is written right after it, or with the rows of other maps at the end of a `together()` block. The next run
+    removes the incomplete files of a killed one; a map without a row stays until it is made again.
 
     Parameters
     ----------
     folder : path
         A new folder, an empty one, or one of maps. Its parent exists.
     settings : mapping, optional
-        How the maps of each series are made, in words: series (`method`, `method:model` or
-        `method:model:seed`, or a `Series`) -> text; and where a task has more to say, (series, task) ->
-        text. It is kept in the folder, and maps of the series that were made in another way are refused.
-        With settings, every map added must be of a series that has them.
+        Description of how the maps of each series are made: series (`method`, `method:model` or
+        `method:model:seed`, or a `Series`) -> text; for settings of a single task, (series, task) -> text.
+        They are kept in the folder; maps of the series with other settings are an error. With settings, every
+        map added must be of a series that has them.
     overwrite : bool, default False
-        Drop the maps of the series in `settings` that are there already; where there are no settings, drop
-        all maps. Masks of the truth and of people may then be replaced as well.
+        Delete the maps of the series in `settings` that are there already; without settings, delete all
+        maps. Masks of the truth and of people may then be replaced as well.
 
     Raises
     ------
     InputFileError
-        The folder is a file, holds other files, may not be written in, or has another writer; its table is
+        The folder is a file, holds other files, cannot be written in, or has another writer; its table is
         damaged; it holds maps of a series that were made with other settings.
 
     See Also
@@ -86,16 +86,16 @@ class MapFolder:
 
     Notes
     -----
-    The folder, which anything else may write as well::
+    The folder, which other programs may write as well::
 
         maps.csv          case, task, method, prob, label, path, height, width, model, seed[, patient]
-        maps/SERIES/*.npy one map each, float32, of any resolution that covers the whole image
+        maps/SERIES/*.npy a map each, float32, of any resolution; it covers the whole image
         truth.json        the truth: case -> task -> COCO run-length code, as `write_masks` writes it
         human.json        people's masks, in the same form
         settings.json     series, or series, tabulator and task -> how its maps were made
 
-    `height` and `width` are those of the image; `path` counts from the folder. No two names of files are
-    alike, also where upper and lower case are the same; the names that count stand in the table.
+    `height` and `width` are those of the image; `path` is relative to the folder. Names of files differ even
+    on a disk that takes upper and lower case as the same; the names in the table are those that count.
 
     Examples
     --------
@@ -140,19 +140,21 @@ class MapFolder:
         self._is_open = True
 
     def _read_table_and_drop_overwritten(self) -> None:
-        """Read the table, drop the maps to be made anew, and remove the temporary files of killed runs."""
-        table = self.folder / TABLE
+        """Read the table, delete the maps to be made anew, and remove the temporary files of killed runs."""
+        table = self.folder / TABLE_FILE
         self._columns: list[str] = []
         self._rows: dict[MapKey, TableRow] = {}
         if table.exists():
             self._columns, self._rows = read_header_and_rows(table, resume=True)
+        #: rows that are not yet in the table's file
         self._added: list[TableRow] = []
-        #: rows that are added are written together, by the end of a block
+        #: whether a `together` block is open, at whose end added rows are written
         self._is_together = False
-        #: a row that is in the table has changed
+        #: whether a row has changed that the table's file has already
         self._changed = False
-        #: the table's file is complete, to its last line end
+        #: whether the table's file is complete, to its last line end
         self._is_whole = False
+        #: masks of the files read or written so far, by kind
         self._masks: dict[str, MaskCodes] = {}
         #: maps that are complete: made in this run, or checked already
         self._complete: set[MapKey] = set()
@@ -162,36 +164,37 @@ class MapFolder:
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
-        stored_settings = read_settings(self.folder / SETTINGS)
-        dropped = self._check_settings_and_list_overwritten(stored_settings)
-        files = [self._map_file(key) for key in dropped]
-        for key in dropped:
+        stored_settings = read_settings(self.folder / SETTINGS_FILE)
+        overwritten = self._check_settings_and_list_overwritten(stored_settings)
+        files = [self._map_file(key) for key in overwritten]
+        for key in overwritten:
             del self._rows[key]
-        # the table first: a row must never be there without its map
+        # the table is written first, so that it never has a row without a map
         self._write_table()
         for file in files:
+            # files of other programs have other names, and stay
             if MAP_FILE.fullmatch(file.name):
                 file.unlink(missing_ok=True)
         if self._settings is not None:
             all_settings = {**stored_settings, **self._settings}
             if all_settings != stored_settings:
-                write_json(self.folder / SETTINGS, all_settings)
+                write_json(self.folder / SETTINGS_FILE, all_settings)
 
     def _remove_temporary_files(self) -> None:
         """Remove the temporary files of killed runs; links to folders are not followed."""
-        # another command may be writing a file beside the table, so only old ones are left behind
+        # another command may be writing a file beside the table, so only old files are removed
         remove_abandoned(self.folder)
-        maps = self.folder / MAPS
+        maps = self.folder / MAPS_FOLDER
         if maps.is_symlink():
             return
         for series_folder in maps.glob("*"):
             if not series_folder.is_symlink():
-                # of any age: only the holder of the lock writes into these folders
+                # files of any age are removed, as only the holder of the lock writes into these folders
                 remove_abandoned(series_folder, age=0)
 
     def _map_file(self, key: MapKey) -> Path:
         """Return the file of a map that has a row."""
-        return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
+        return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE_FILE}, {key}")
 
     def _check_settings_and_list_overwritten(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
         """List the maps to be made anew; raise where settings differ and `overwrite` is False."""
@@ -207,7 +210,7 @@ class MapFolder:
                 continue
             series, _, task = settings_name.partition("\t")
             stored_text = stored_settings.get(settings_name)
-            # where an older folder has no settings of a task, the series alone is compared
+            # older folders have no settings of tasks, and only those of the series are compared
             lacks_task = stored_text is None and task != ""
             if stored_text != text and not lacks_task:
                 raise self._different_settings_error(series, task, stored_text, text)
@@ -222,7 +225,7 @@ class MapFolder:
         if stored_text is not None:
             origin = f"were made with {stored_text!r}"
         return InputFileError(
-            f"{self.folder}: its maps of {owner} {origin}, now wanted with {text!r}",
+            f"{self.folder}: its maps of {owner} {origin}, and new ones would be made with {text!r}",
             hint=Message("name another folder, or make them anew with ", Setting("overwrite", True)),
             option="overwrite",
             value=(series, task) if task else series,
@@ -244,7 +247,7 @@ class MapFolder:
         return len(self._rows)
 
     def __iter__(self) -> Iterator[MapKey]:
-        """Iterate over the maps that have a row, in its order."""
+        """Iterate over the maps that have a row, in the order of the rows."""
         return iter(tuple(self._rows))
 
     def add(
@@ -263,24 +266,24 @@ class MapFolder:
         ----------
         key : MapKey
         saliency : array_like of number, shape (m, n)
-            Finite; larger means more salient. Of any resolution that covers the whole image; stored in
+            Finite; larger means more salient. Of any resolution; it must cover the whole image. Stored in
             float32.
         shape : tuple of int
             (height, width) of the image, the same for all maps of a case.
         prob : float
             The model's probability for the task, from 0 to 1; NaN where it is unknown.
         label : float
-            Whether the finding is there, 0 or 1; NaN where it is unknown.
+            1 if the image shows the finding, else 0; NaN where it is unknown.
         patient : str, optional
-            The cluster that the case belongs to.
+            The patient of the case.
 
         Raises
         ------
         ShapeError, ValueRangeError
-            The map is none, or holds NaN or infinity; its image has another size beside other maps; prob or
-            label is out of range.
+            The map is not two-dimensional, or holds NaN or infinity; `shape` differs from that of other maps
+            of the case; prob or label is out of range.
         SalstatsError
-            The map is there already; the series has no settings; a part of the key is no name.
+            The map is there already; the series has no settings; a part of the key is not a name.
         InputFileError
             A file cannot be written.
         """
@@ -289,7 +292,7 @@ class MapFolder:
         if name in self:
             raise SalstatsError(
                 f"{self.folder}: {name} is there already",
-                hint="look with `key in folder` first",
+                hint="test `key in folder` first",
                 option="key",
                 value=name,
                 path=self.folder,
@@ -305,14 +308,14 @@ class MapFolder:
         size = check_shape(shape)
         row = row_of(name, size, prob, label, patient)
         _check_same_size(size, self._shapes.get(name.case, size), str(name))
-        # `maps` may be a link that leads elsewhere
+        # raises where `maps` is a link that leads out of the folder
         file = file_inside(self.folder, row["path"], str(name))
         with naming_write_errors(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file) as temporary, temporary.open("wb") as stream:
                 np.save(stream, array, allow_pickle=False)
         if name in self._rows:
-            # of a damaged map: the row is written when the folder is closed
+            # the map replaces a damaged one; its row is written when the folder is closed
             self._changed |= self._rows[name] != row
         else:
             self._added.append(row)
@@ -325,12 +328,12 @@ class MapFolder:
     def describe(
         self, labels: Mapping[tuple[str, str], float] | None = None, patients: Mapping[str, str] | None = None
     ) -> None:
-        """Set the labels and patients of maps that have a row; others keep theirs.
+        """Set the labels and patients of maps that have a row; maps without an entry keep theirs.
 
         Parameters
         ----------
         labels : mapping of (str, str) to 0 or 1, optional
-            Case and task -> whether the finding is there.
+            Case and task -> 1 if the image shows the finding, else 0.
         patients : mapping of str to str, optional
             Case -> patient.
         """
@@ -356,7 +359,7 @@ class MapFolder:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Write the rows of the maps that are added in the block together, at its end."""
+        """Write the rows of the maps that are added in a `with` block together, at its end."""
         self._is_together = True
         try:
             yield
@@ -365,20 +368,24 @@ class MapFolder:
             self._write_added()
 
     def _write_added(self) -> None:
-        """Append new rows to the table; write all of it where they have another column."""
+        """Append new rows to the table's file; write the whole file where they need another column."""
         added = self._added
         self._added = []
         filled_columns = {column for column in COLUMNS if any(row.get(column) for row in added)}
         if not filled_columns <= set(self._columns) or not self._is_whole:
             self._write_table()
         elif added:
-            self._is_whole = False  # until the last row has its end: a disk may be full
-            with naming_write_errors(self.folder / TABLE), (self.folder / TABLE).open("ab") as stream:
+            # if the disk is full, the last row is cut off, and the table is written again
+            self._is_whole = False
+            with (
+                naming_write_errors(self.folder / TABLE_FILE),
+                (self.folder / TABLE_FILE).open("ab") as stream,
+            ):
                 stream.write(csv_bytes_of_rows(self._columns, added))
             self._is_whole = True
 
     def _write_table(self) -> None:
-        """Write the whole table, in its own columns and those that its rows need."""
+        """Write the whole table: the columns that it has, and the further ones that its rows need."""
         rows = self._rows.values()
         has_patients = any(row.get("patient") for row in rows)
         for column in COLUMNS:
@@ -386,7 +393,7 @@ class MapFolder:
             if is_needed and column not in self._columns:
                 self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
-        with replacing(self.folder / TABLE) as temporary:
+        with replacing(self.folder / TABLE_FILE) as temporary:
             temporary.write_bytes(csv_bytes_of_rows(self._columns, [header, *rows]))
         self._changed = False
         self._is_whole = True
@@ -397,9 +404,10 @@ class MapFolder:
         Parameters
         ----------
         masks : mapping
-            (case, task) -> mask of the image's size. A task that a case lacks is not on the image, as where
-            its mask is empty; a case without any mask has not been looked at.
+            (case, task) -> mask of the image's size. Where a case has masks of other tasks only, the finding
+            is absent, as with an empty mask; nobody has looked at a case without any mask.
         which : {"truth", "human"}
+            Masks of the truth or of people.
 
         Raises
         ------
@@ -407,14 +415,14 @@ class MapFolder:
             Another mask of the case and task is there and `overwrite` is False; the folder has a folder of
             this name, or the file is damaged.
         SalstatsError
-            A name or a mask is none.
+            A name or a mask is invalid.
         """
         self._check_open()
-        check_choice(which, MASKS, "which")
+        check_choice(which, MASK_KINDS, "which")
         file = self.folder / f"{which}.json"
         if (self.folder / which).exists():
             raise InputFileError(
-                f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice",
+                f"{self.folder / which}: a folder of masks, beside which there can be no {file.name}",
                 path=self.folder / which,
             )
         if not isinstance(masks, Mapping):
@@ -427,7 +435,7 @@ class MapFolder:
         for pair, mask in masks.items():
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise SalstatsError(
-                    f"masks must map (case, task) to a mask; {pair!r} is no such pair", option="masks"
+                    f"masks must map (case, task) to a mask; {pair!r} is not such a pair", option="masks"
                 )
             case = checked_name(pair[0], "case")
             task = checked_name(pair[1], "task")
@@ -447,11 +455,11 @@ class MapFolder:
         if codes != stored_codes or not file.exists():
             write_json(file, codes)
         self._masks[which] = codes
-        # sizes of masks that were not written, after an error above, bind nothing
+        # only now, as after an error above the masks are not written
         self._shapes |= shapes
 
     def close(self) -> None:
-        """Write the table and let others write here; a second time does nothing."""
+        """Write the table and release the lock; a second call does nothing."""
         if not self._is_open:
             return
         try:
@@ -470,7 +478,7 @@ class MapFolder:
         self.close()
 
     def _check_open(self) -> None:
-        """Raise where the block of the folder has ended."""
+        """Raise where the folder has been closed."""
         if not self._is_open:
             raise SalstatsError(
                 f"{self.folder}: closed", path=self.folder, hint="write within `with MapFolder(...) as maps:`"
@@ -478,7 +486,7 @@ class MapFolder:
 
 
 def _check_same_size(shape: tuple[int, int], first_shape: tuple[int, int], name: str) -> None:
-    """Raise where the image of a case has another size by the other maps or masks of the case."""
+    """Raise where the (height, width) of a map or mask is not that of the case's first one."""
     if first_shape != shape:
         raise ShapeError(
             f"{name}: the image is {first_shape[0]} x {first_shape[1]} (height x width) beside other "
@@ -499,10 +507,10 @@ def _make_or_check_map_folder(folder: Path) -> None:
             check_parent(folder.absolute())
         folder.mkdir(exist_ok=True)
         names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-    foreign_names = [name for name in names if name not in _NAMES_WITHOUT_TABLE]
-    if foreign_names and TABLE not in names:
+    foreign_names = [name for name in names if name not in _NAMES_ALLOWED_WITHOUT_TABLE]
+    if foreign_names and TABLE_FILE not in names:
         raise InputFileError(
-            f"cannot write maps into {folder}: it holds {foreign_names[0]!r} and no {TABLE}",
+            f"cannot write maps into {folder}: it holds {foreign_names[0]!r} and no {TABLE_FILE}",
             hint="name an empty folder, or one of maps",
             value=foreign_names[0],
             path=folder,

@@ -20,22 +20,23 @@ from salstats.files.paths import check_plain
 from salstats.frames import seed_without_decimal_zero
 from salstats.study import HUMAN, Series
 
-#: The table that makes a folder one of maps.
-TABLE = "maps.csv"
-#: Its columns, in the order of writing; `patient` only where it is known.
+#: Table of a map folder, by which such a folder is recognised.
+TABLE_FILE = "maps.csv"
+#: Columns of the table, in the order of writing; `patient` only where it is known.
 COLUMNS = ("case", "task", "method", "prob", "label", "path", "height", "width", "model", "seed", "patient")
 REQUIRED_COLUMNS = ("case", "task", "method", "path")
-#: The folder of the files made here.
-MAPS = "maps"
-#: What an unknown model, seed or patient is in a table that R or MATLAB wrote.
-UNKNOWN = ("", "NA", "NaN", "nan")
-#: Names of the files made here, which alone are ever removed.
+#: Folder of the maps that `MapFolder` writes.
+MAPS_FOLDER = "maps"
+#: Cells that stand for an unknown model, seed or patient, also in tables of R and MATLAB.
+UNKNOWN_CELLS = ("", "NA", "NaN", "nan")
+#: Form of the names of the maps that `MapFolder` writes; no other files are ever removed.
 MAP_FILE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
-#: Characters of a name that are replaced in a file's name, and the number of characters that it keeps.
-_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
-_LONGEST = 40
-#: Names that Windows has for devices, with any ending.
-_DEVICE = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
+#: Characters of a name that are replaced in the name of a file.
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._+-]+")
+#: Number of characters of a name that are kept in the name of a file.
+_MAX_SLUG_CHARACTERS = 40
+#: Names that Windows reserves for devices, whatever their ending.
+_WINDOWS_DEVICE = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
 
 
 class MapKey(NamedTuple):
@@ -44,7 +45,7 @@ class MapKey(NamedTuple):
     Attributes
     ----------
     case, task, method : str
-        As in frames. Any text that can be read: no control characters, no blanks around it.
+        As in frames. Any visible text: no control characters, no blanks around it.
     model, seed : str or int, optional
         The network and the seed, where there are several.
     """
@@ -61,18 +62,18 @@ class MapKey(NamedTuple):
         return Series(self.method, self.model, None if self.seed is None else str(self.seed))
 
     def __str__(self) -> str:
-        """Write the map's names for a message."""
+        """Return the map's names as text for messages."""
         return f"case {self.case!r}, task {self.task!r}, method {str(self.series)!r}"
 
 
-#: A row: column -> text.
+#: Row of the table: column -> text.
 TableRow = dict[str, str]
 #: Masks as a file holds them: case -> task -> COCO run-length code.
 MaskCodes = dict[str, dict[str, dict[str, Any]]]
 
 
 def checked_key(key: MapKey) -> MapKey:
-    """Return a key whose parts are names, as text; a seed of 3.0 is 3."""
+    """Return a key with its parts as text, a seed of 3.0 as "3"; raise where a part is not a name."""
     if not isinstance(key, tuple) or len(key) not in (3, 4, 5):
         raise SalstatsError(
             f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}",
@@ -90,7 +91,7 @@ def checked_key(key: MapKey) -> MapKey:
         if texts[name] is None:
             continue
         checked_name(texts[name], name)
-        if texts[name] in UNKNOWN:
+        if texts[name] in UNKNOWN_CELLS:
             raise SalstatsError(
                 f"{name} {texts[name]!r} of a map stands for an unknown one in tables",
                 hint="leave it out",
@@ -108,16 +109,18 @@ def checked_key(key: MapKey) -> MapKey:
 
 
 def checked_name(value: Any, field: str) -> str:
-    """Return a field of a key, such as the case, as text without invisible characters."""
+    """Return the value of a key's field, such as the case, as text; raise where it is not a name."""
     text = "" if value is None else str(value)
     problem = invisibility_text(text) if text else "is empty"
     if problem:
-        raise SalstatsError(f"{field} {text!r} of a map is no name: it {problem}", column=field, value=value)
+        raise SalstatsError(
+            f"{field} {text!r} of a map is not a name: it {problem}", column=field, value=value
+        )
     return text
 
 
 def map_path_of(key: MapKey) -> str:
-    """Return the path of a map's file in its folder: no two keys have the same one on any file system.
+    """Return the path of a map's file in its folder; the paths of two keys differ on any file system.
 
     Examples
     --------
@@ -125,19 +128,19 @@ def map_path_of(key: MapKey) -> str:
     >>> map_path_of(MapKey("../a b", "Edema", "gradcam"))
     'maps/gradcam/a-b_Edema~59f34102ac9fe54c.npy'
     """
-    # a digest of the whole names, as their readable forms may be cut, replaced, or differ in case only
+    # a digest of the whole names, as their readable forms may be cut, or differ in upper and lower case only
     names = [str(name or "") for name in checked_key(key)]
     digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
     series_folder = "_".join(map(_slug, str(key.series).split(":")))
-    return f"{MAPS}/{series_folder}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
+    return f"{MAPS_FOLDER}/{series_folder}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
 
 
 def file_inside(folder: Path, path: str, location: str) -> Path:
-    """Return the file that a path of the table names, which must lie in the folder.
+    """Return the file of a path in the table; raise where it does not lie in the folder.
 
-    `path` counts from the folder, with slashes or, from Windows, backslashes. InputFileError names the row
-    (`location`) of one that is empty or absolute, climbs out of the folder, or is a link that leads out of
-    it.
+    `path` is relative to the folder, with slashes or, from Windows, backslashes. A path that is empty or
+    absolute, has "..", or is a link that leads out of the folder raises InputFileError with the row
+    (`location`).
 
     Examples
     --------
@@ -147,7 +150,7 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
     Traceback (most recent call last):
     salstats.errors.InputFileError: maps.csv, row 2: path '../a.npy' leaves the folder; name a file in it
     """
-    # a path of Windows is read as one everywhere: anchors and steps upwards are found in both spellings
+    # a path of Windows also understands slashes: both spellings are checked on every system
     windows_path = PureWindowsPath(path)
     names = windows_path.parts
     if not names or not path.isprintable():
@@ -155,7 +158,7 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
     if windows_path.anchor or windows_path.drive or path.startswith("~"):
         raise InputFileError(
             f"{location}: path {path!r} is absolute",
-            hint="it must count from the folder",
+            hint="make it relative to the folder",
             column="path",
             value=path,
         )
@@ -174,11 +177,11 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
 
 
 def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, TableRow]]:
-    """Read the header of a table, and its rows in their order, every cell as text.
+    """Read the header of a table, and its rows by map, in their order and with every cell as text.
 
-    To `resume`, a last row that its writer was stopped in is left out: its map has no row.
+    With `resume`, a last row that its writer could not complete is left out.
 
-    InputFileError where it is no CSV, lacks a column, has a row of another length, or two rows of one map.
+    Raise where the file is not CSV, lacks a column, has a row of another length, or two rows of one map.
     """
     check_plain(file)
     try:
@@ -201,7 +204,7 @@ def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str]
             problem = f"has no column {missing_column!r}"
         raise InputFileError(
             f"{file} {problem} (columns: {quoted(header)})",
-            hint="it is no table of maps",
+            hint="it is not a table of maps",
             column=missing_column,
             choices=header,
             path=file,
@@ -218,8 +221,8 @@ def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str]
             )
         # a cell of blanks only is empty, as in other tables
         row = {name: "" if cell.isspace() else cell for name, cell in zip(header, cells, strict=True)}
-        model = None if row.get("model", "") in UNKNOWN else row["model"]
-        seed = None if row.get("seed", "") in UNKNOWN else row["seed"]
+        model = None if row.get("model", "") in UNKNOWN_CELLS else row["model"]
+        seed = None if row.get("seed", "") in UNKNOWN_CELLS else row["seed"]
         try:
             key = checked_key(MapKey(row["case"], row["task"], row["method"], model, seed))
         except SalstatsError as error:
@@ -244,10 +247,10 @@ def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str]
 
 
 def _without_cut_row(text: str) -> str:
-    """Drop the last row of a table where its writer was stopped in it.
+    """Return a table's text without its last row where the row's writer could not complete it.
 
-    Rows that are written here end with a line feed; the last one of another program's may lack it, and is
-    complete where it has as many cells as the header.
+    `MapFolder` ends each row with a line feed. In a table of another program the last row may lack it, and is
+    complete if it has as many cells as the header.
     """
     complete_rows, _, last_row = text.rpartition("\n")
     if not complete_rows or not last_row:
@@ -261,7 +264,7 @@ def _without_cut_row(text: str) -> str:
 
 
 def csv_bytes_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
-    """Write rows as lines of the file; the header is a row, too."""
+    """Return rows as bytes of a CSV file, without a header of their own."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in rows:
@@ -270,7 +273,7 @@ def csv_bytes_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes
 
 
 def shape_of(row: TableRow) -> tuple[int, int] | None:
-    """Return the image's (height, width) of a row; None where they are no whole numbers."""
+    """Return the image's (height, width) in a row; None where they are not whole numbers."""
     try:
         height = float(row.get("height") or "nan")
         width = float(row.get("width") or "nan")
@@ -283,9 +286,9 @@ def shape_of(row: TableRow) -> tuple[int, int] | None:
 
 
 def is_whole_map_file(file: Path) -> bool:
-    """Return whether a file exists, is not empty and, if it is a .npy file, holds a whole array for a map.
+    """Return whether a file exists and is not empty; a .npy file must hold a complete array for a map.
 
-    Such an array has real numbers, at least one, on two axes or more.
+    Such an array has real numbers, at least one, and two axes or more.
     """
     try:
         if not file.is_file():
@@ -293,14 +296,14 @@ def is_whole_map_file(file: Path) -> bool:
         if file.suffix.lower() != ".npy":
             return file.stat().st_size > 0
         array = np.load(file, mmap_mode="r", allow_pickle=False)
-    # what NumPy raises on damaged files is not all of one kind
+    # NumPy raises errors of several classes on damaged files
     except Exception:
         return False
     return array.ndim >= 2 and array.size > 0 and array.dtype.kind in "biuf"
 
 
 def read_masks(file: Path) -> MaskCodes:
-    """Read the masks of a file; none where it does not exist."""
+    """Read the codes of the masks in a file; an empty dict where it does not exist."""
     codes = _read_object(file)
     for case, by_task in codes.items():
         if not isinstance(by_task, dict):
@@ -309,7 +312,7 @@ def read_masks(file: Path) -> MaskCodes:
 
 
 def read_settings(file: Path) -> dict[str, str]:
-    """Read the settings of each series; none where the file does not exist."""
+    """Read the settings by `settings_key`; an empty dict where the file does not exist."""
     settings = _read_object(file)
     for series, text in settings.items():
         if not isinstance(text, str):
@@ -320,15 +323,15 @@ def read_settings(file: Path) -> dict[str, str]:
 
 
 def settings_key(series_or_pair: Any) -> str:
-    """Return the key of settings as text: a series, or (series, task); no name holds a tabulator."""
-    # a Series, which is a tuple too, is written by its own method
-    if type(series_or_pair) is tuple:
+    """Return the key of settings in a file: a series as text, or series and task with a tab between them."""
+    # names hold no tab
+    if isinstance(series_or_pair, tuple):
         return "\t".join(map(str, series_or_pair))
     return str(series_or_pair)
 
 
 def _read_object(file: Path) -> dict[str, Any]:
-    """Read the object of a JSON file, empty where it does not exist."""
+    """Read the object in a JSON file as a dict, empty where the file does not exist."""
     content = read_json(file) if file.exists() else {}
     if not isinstance(content, dict):
         raise InputFileError(f"{file}: not an object", value=type(content).__name__, path=file)
@@ -336,13 +339,13 @@ def _read_object(file: Path) -> dict[str, Any]:
 
 
 def write_json(file: Path, content: Mapping[str, Any]) -> None:
-    """Replace a JSON file."""
+    """Write a JSON file, and replace an earlier one."""
     with replacing(file) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
 def checked_map(saliency: Any, name: str) -> np.ndarray:
-    """Return a map in float32, which must be finite and of two dimensions."""
+    """Return a map in float32; raise where it is not two-dimensional, numeric and finite."""
     try:
         array = np.asarray(saliency)
     except ValueError as error:
@@ -372,7 +375,7 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
 
 
 def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> TableRow:
-    """Make the row of a map, each cell checked."""
+    """Make the table's row of a map; raise where a probability, label or patient is invalid."""
     return {
         "case": key.case,
         "task": key.task,
@@ -389,7 +392,7 @@ def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patie
 
 
 def checked_prob_text(prob: float, name: str) -> str:
-    """Return a probability as text, empty where it is unknown."""
+    """Return a probability as text, "" where it is NaN; raise where it is not from 0 to 1."""
     if not _is_real_scalar_or_bool(prob) or prob < 0 or prob > 1:
         raise ValueRangeError(
             f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown",
@@ -401,7 +404,7 @@ def checked_prob_text(prob: float, name: str) -> str:
 
 
 def checked_label_text(label: float, name: str) -> str:
-    """Return a label as text, empty where it is unknown."""
+    """Return a label as text, "" where it is NaN; raise where it is not 0 or 1."""
     if not _is_real_scalar_or_bool(label) or (not np.isnan(label) and label not in (0, 1)):
         raise ValueRangeError(
             f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown",
@@ -412,12 +415,12 @@ def checked_label_text(label: float, name: str) -> str:
 
 
 def checked_patient_text(patient: Any, name: str) -> str:
-    """Return a patient as text, empty where there is none."""
+    """Return a patient as text, "" for None; raise where it is not a name."""
     text = "" if patient is None else str(patient)
-    if patient is not None and (text in UNKNOWN or invisibility_text(text)):
+    if patient is not None and (text in UNKNOWN_CELLS or invisibility_text(text)):
         raise ValueRangeError(
-            f"{name}: patient {text!r} is no name: it is empty or stands for an unknown one in tables, has "
-            "blanks around it, or holds control characters; None where it is unknown",
+            f"{name}: patient {text!r} is not a name: it is empty or stands for an unknown one in tables, "
+            "has blanks around it, or holds control characters; None where it is unknown",
             option="patient",
             value=patient,
         )
@@ -425,15 +428,15 @@ def checked_patient_text(patient: Any, name: str) -> str:
 
 
 def _is_real_scalar_or_bool(value: Any) -> bool:
-    """Return whether a value is one real number."""
+    """Return whether a value is a single real number or bool."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
 def _slug(name: str) -> str:
-    """Return a name as part of a file's name: ASCII letters, digits and `._+-`, cut to `_LONGEST` characters.
+    """Return a name as a part of a file's name: ASCII letters, digits and `._+-`, at most 40 characters.
 
-    It has no dot or dash in front and no dot at the end, and is "x" if nothing is left. A name that Windows
-    has for a device gets "_" after it.
+    It has no dot or dash at its beginning and no dot at its end, and is "x" if nothing is left. A name that
+    Windows reserves for a device gets "_" after it.
     """
-    slug = _UNSAFE.sub("-", name).strip(".-")[:_LONGEST].rstrip(".")
-    return _DEVICE.sub(r"\1_", slug) or "x"
+    slug = _UNSAFE_CHARACTERS.sub("-", name).strip(".-")[:_MAX_SLUG_CHARACTERS].rstrip(".")
+    return _WINDOWS_DEVICE.sub(r"\1_", slug) or "x"

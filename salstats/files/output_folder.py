@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
-from salstats.files.outputs import A_DAY, check_parent, permissions_of
+from salstats.files.outputs import ABANDONED_AFTER_SECONDS, check_parent, permissions_of
 from salstats.files.paths import check_path_unless_missing, record_output_to_replace
 
-#: Folders in a temporary folder: the one that is written, and the one that it replaces.
-_WRITTEN = "made"
-_FORMER = "former"
-#: Bytes of a name that leave room for what a temporary folder's name has besides; systems take 255.
-_LONGEST_NAME = 240
+#: Folders in a temporary folder: the one that is written, and the earlier one that it replaces.
+_WRITTEN_FOLDER = "made"
+_FORMER_FOLDER = "former"
+#: Names with more bytes than this leave no room for the rest of a temporary folder's name; systems take 255.
+_MAX_NAME_BYTES = 240
 
 
 def check_output_folder(
@@ -28,10 +28,11 @@ def check_output_folder(
     subfolders: Sequence[str],
     overwrite: bool,
 ) -> Path:
-    """Return the real path of a folder that may be made, or may replace that of an earlier run (`overwrite`).
+    """Return the real path of an output folder; raise where it can be neither made nor replaced.
 
-    `written_files` gives the names of the files that an earlier run wrote into a folder; `subfolders` are the
-    folders that a run makes in it.
+    A folder that is not empty is replaced only with `overwrite`, and only if it holds no other files than
+    those of an earlier run. `written_files` returns their paths in a folder; `subfolders` are the folders
+    that a run makes in it.
     """
     check_path_unless_missing(folder, "write")
     folder = folder.resolve()
@@ -39,7 +40,7 @@ def check_output_folder(
     if folder in (Path.cwd(), folder.parent):
         raise InputFileError(
             f"cannot write {folder}: it is the current folder or the root",
-            hint="name a new one in it",
+            hint="name a new folder in it",
             path=folder,
         )
     _restore_folder_and_remove_temporaries(folder)
@@ -70,7 +71,7 @@ def check_output_folder(
 
 
 def _paths_below_except_subfolders(folder: Path, subfolders: Sequence[str]) -> list[str]:
-    """List everything in a folder but the subfolders of a run; a link is one entry, never followed."""
+    """List the paths of all files and folders below a folder but `subfolders`; links are not followed."""
     folders_of_run = {folder / name for name in subfolders}
     entries = []
     for path in folder.rglob("*"):
@@ -82,17 +83,17 @@ def _paths_below_except_subfolders(folder: Path, subfolders: Sequence[str]) -> l
 
 @contextmanager
 def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path]:
-    """Yield a new folder that takes the folder's place once the block and `check` end without an error."""
+    """Yield the path of a new folder; it replaces `folder` if the block and `check` end without an error."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_temporary_prefix(folder)) as temporary:
-            written = Path(temporary) / _WRITTEN
-            former = Path(temporary) / _FORMER
+            written = Path(temporary) / _WRITTEN_FOLDER
+            former = Path(temporary) / _FORMER_FOLDER
             yield written
             check()
             if folder.exists():
                 _copy_modes(folder, written)
                 folder.rename(former)
-            # a run that is killed here leaves no folder: the next run puts the former one back
+            # if the process is killed here, there is no folder, and the next run puts the former one back
             try:
                 written.rename(folder)
             except OSError:
@@ -104,15 +105,15 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
 
 
 def _temporary_prefix(folder: Path) -> str:
-    """Return the beginning of the names of a folder's temporary folders, which have eight more characters."""
+    """Return the first part of the names of a folder's temporary folders; eight characters follow it."""
     name = os.fsencode(folder.name)
-    if len(name) > _LONGEST_NAME:
+    if len(name) > _MAX_NAME_BYTES:
         return f".{hashlib.sha256(name).hexdigest()[:16]}-"
     return f".{folder.name}-"
 
 
 def _copy_modes(former: Path, written: Path) -> None:
-    """Give a written folder, and its content, the permissions of the former one."""
+    """Set the permissions of a written folder and its content to those of the former one."""
     for path in (written, *written.rglob("*")):
         former_path = former / path.relative_to(written)
         if former_path.exists() and former_path.is_dir() == path.is_dir():
@@ -124,7 +125,7 @@ def _restore_folder_and_remove_temporaries(folder: Path) -> None:
     for temporary in folder.parent.glob(f"{glob.escape(_temporary_prefix(folder))}????????"):
         if temporary.is_symlink():
             continue
-        if (temporary / _FORMER).is_dir() and not folder.exists():
-            (temporary / _FORMER).rename(folder)
-        if time.time() - temporary.stat().st_mtime >= A_DAY:
+        if (temporary / _FORMER_FOLDER).is_dir() and not folder.exists():
+            (temporary / _FORMER_FOLDER).rename(folder)
+        if time.time() - temporary.stat().st_mtime >= ABANDONED_AFTER_SECONDS:
             shutil.rmtree(temporary, ignore_errors=True)

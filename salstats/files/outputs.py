@@ -1,4 +1,4 @@
-"""Files we write: checked before any work, written under a temporary name, then renamed."""
+"""Write files: checks before any work, then a file under a temporary name, which is renamed at the end."""
 
 import errno
 import os
@@ -17,22 +17,22 @@ from filelock import FileLock, Timeout
 from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.paths import check_path_unless_missing, record_output_to_replace
 
-#: Seconds after which a temporary file is one that a killed run has left.
-A_DAY = 86_400.0
-#: File of a folder that is locked.
-_LOCK = ".salstats-lock"
-#: Seconds to wait for a folder that another process is about to give back.
+#: Age from which a temporary file counts as left by a killed run: a day.
+ABANDONED_AFTER_SECONDS = 86_400.0
+#: File in a folder on which the folder's lock is taken.
+_LOCK_FILE = ".salstats-lock"
+#: Seconds to wait for a folder that another process is about to unlock.
 _LOCK_TIMEOUT = 0.2
-#: Beginning of a temporary file's name, and its pattern.
-_PREFIX = ".salstats-"
-_TEMPORARY = re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]+)?")
+#: Beginning of a temporary file's name, and its form.
+_TEMPORARY_PREFIX = ".salstats-"
+_TEMPORARY_NAME = re.compile(r"\.salstats-[a-z0-9_]{8}(\.[a-z]+)?")
 
 
 def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overwrite: bool = False) -> Path:
-    """Return the path of an output file, checked before any work is done for it.
+    """Return the path of an output file; raise where it cannot be written, before any work is done for it.
 
-    InputFileError where its ending is none of `suffixes` (lower case, with dots), its folder does not exist
-    or may not be written in, it is a folder, or it exists and `overwrite` is False.
+    Its ending must be one of `suffixes` (lower case, with dots), its folder must exist and be writable, and
+    it may be neither a folder nor, unless `overwrite`, an existing file.
     """
     target = Path(path)
     if target.suffix.lower() not in suffixes:
@@ -61,12 +61,12 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
 
 
 def page_stems(stem: str, n_pages: int) -> list[str]:
-    """Return the names of the files of a figure's or table's pages, without suffix."""
+    """Return the name of each page's file, without suffix: STEM, STEM-2, STEM-3, ..."""
     return [stem, *(f"{stem}-{i}" for i in range(2, n_pages + 1))]
 
 
 def check_parent(target: Path) -> None:
-    """Raise InputFileError where the folder of an output is missing, or may not be written in."""
+    """Raise where the folder of an output is missing or not writable."""
     check_path_unless_missing(target, "write")
     if not target.parent.is_dir():
         raise InputFileError(
@@ -82,7 +82,7 @@ def check_parent(target: Path) -> None:
 
 @contextmanager
 def naming_write_errors(target: Path) -> Iterator[None]:
-    """Raise an InputFileError that names the file or folder which the system cannot write."""
+    """Turn an OSError in the block into an InputFileError that names the file or folder to write."""
     try:
         yield
     except OSError as error:
@@ -91,7 +91,10 @@ def naming_write_errors(target: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Yield a temporary file that takes the target's place and mode once the block ends without an error."""
+    """Yield a temporary file, which replaces the target if the block ends without an error.
+
+    The target's permissions are kept.
+    """
     with naming_write_errors(target), _temporary_beside(target) as temporary:
         yield temporary
         temporary.chmod(permissions_of(target))
@@ -100,8 +103,8 @@ def replacing(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _temporary_beside(target: Path) -> Iterator[Path]:
-    """Yield an empty temporary file in the target's folder, which is removed if it is still there."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
+    """Yield an empty temporary file in the target's folder, and remove it if it is still there at the end."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY_PREFIX, suffix=target.suffix.lower())
     os.close(handle)
     temporary = Path(name)
     try:
@@ -111,7 +114,7 @@ def _temporary_beside(target: Path) -> Iterator[Path]:
 
 
 def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files, all of them or none: if one cannot be written, those before it are as they were."""
+    """Write all files or none: if one cannot be written, those before it become as they were."""
     with ExitStack() as temporaries:
         written = []
         for target, content in files:
@@ -130,26 +133,26 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
                         put_back = partial(former.replace, target)
                     temporary.replace(target)
                 undo.callback(put_back)
-            # all are in their place
+            # all files are in place, so nothing is undone
             undo.pop_all()
 
 
 def permissions_of(target: Path) -> int:
-    """Return the permissions of a file that exists, else those of a new one."""
+    """Return the permissions of a file that exists, else those that a new one would get."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except OSError:
-        # the process's mask can only be read by setting it
+        # the process's umask can only be read by setting it
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask
 
 
-def remove_abandoned(folder: Path, age: float = A_DAY) -> None:
-    """Remove the temporary files of killed runs: those not written in for `age` seconds."""
+def remove_abandoned(folder: Path, age: float = ABANDONED_AFTER_SECONDS) -> None:
+    """Remove the temporary files in a folder that killed runs left: those not changed for `age` seconds."""
     with suppress(OSError):
         for entry in os.scandir(folder):
-            is_temporary = _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            is_temporary = _TEMPORARY_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
             if is_temporary and time.time() - entry.stat().st_mtime >= age:
                 Path(entry.path).unlink(missing_ok=True)
 
@@ -157,12 +160,12 @@ def remove_abandoned(folder: Path, age: float = A_DAY) -> None:
 def lock_folder(folder: Path) -> FileLock:
     """Lock a folder for writing, until `unlock_folder` or the end of the process.
 
-    The lock is the operating system's, on a file of the folder, so that a killed process leaves none behind.
-    A file system without locks gives a warning. InputFileError where another writer has the folder, or no
-    file can be made in it.
+    The operating system locks a file in the folder, so that the lock ends with a killed process. A file
+    system without locks gives a warning. Raise where another writer has the folder, or no file can be made
+    in it.
     """
-    # a lock by the file's existence alone would outlive a killed process
-    lock = FileLock(folder / _LOCK, timeout=_LOCK_TIMEOUT, thread_local=False, fallback_to_soft=False)
+    # no soft lock, the mere existence of a file, which would outlive a killed process
+    lock = FileLock(folder / _LOCK_FILE, timeout=_LOCK_TIMEOUT, thread_local=False, fallback_to_soft=False)
     try:
         lock.acquire()
     except Timeout as error:
@@ -178,9 +181,9 @@ def lock_folder(folder: Path) -> FileLock:
                 f"{folder}: cannot write there ({reason})", value=error.errno, path=folder
             ) from error
         warn(
-            f"{folder}: its file system locks no files ({reason})",
+            f"{folder}: its file system does not lock files ({reason})",
             value=error.errno,
-            hint="see to it that only one process writes here",
+            hint="make sure that only one process writes here",
             path=folder,
         )
     return lock
@@ -188,6 +191,7 @@ def lock_folder(folder: Path) -> FileLock:
 
 def unlock_folder(lock: FileLock) -> None:
     """Unlock a folder; the file of the lock is removed while it is still locked."""
-    with suppress(OSError):  # Windows removes no open file
+    # Windows does not remove an open file
+    with suppress(OSError):
         Path(lock.lock_file).unlink()
     lock.release()

@@ -1,4 +1,4 @@
-"""Checks of paths: the system can look for them, and they are plain files and no outputs of this run."""
+"""Check paths: the system can look for them, and they are plain files that this run does not write."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,13 +8,13 @@ from pathlib import Path
 from salstats.checks import escape_unprintable
 from salstats.errors import InputFileError
 
-#: Files that this run of a command is to replace, by device and number; None where no command runs.
+#: Existing files that this run of a command will replace, by device and inode number; None without a command.
 _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs", default=None)
 
 
 @contextmanager
 def forbidding_outputs_as_inputs() -> Iterator[None]:
-    """Let no file of `record_output_to_replace` be read, under any name, until the block ends."""
+    """Within the block, let `check_plain` raise for files given to `record_output_to_replace`."""
     token = _OUTPUTS.set({})
     try:
         yield
@@ -23,44 +23,44 @@ def forbidding_outputs_as_inputs() -> Iterator[None]:
 
 
 def record_output_to_replace(file: Path) -> None:
-    """Record that the run of a command is to replace a file, if it exists."""
-    marked = _OUTPUTS.get()
-    if marked is not None and file.exists():
-        marked[_device_and_number(file)] = file
+    """Record that the run of a command will replace a file, if it exists."""
+    outputs = _OUTPUTS.get()
+    if outputs is not None and file.exists():
+        outputs[_device_and_inode(file)] = file
 
 
 def check_plain(file: Path) -> None:
-    """Raise where a path is a folder, a pipe that reading would wait for, or an output of the same run.
+    """Raise where a path is not a plain file (reading a pipe would wait), or is an output of the same run.
 
-    Every reader calls this before it opens a file.
+    A missing file passes. Every reader calls this before it opens a file.
     """
     check_path_unless_missing(file)
     if not file.exists():
         return
     if not file.is_file():
-        problem = "a folder" if file.is_dir() else "no plain file"
+        problem = "a folder" if file.is_dir() else "not a plain file"
         raise InputFileError(f"{file}: {problem}", hint="give a file", path=file)
-    marked = _OUTPUTS.get()
-    if not marked:
+    outputs = _OUTPUTS.get()
+    if not outputs:
         return
-    output = marked.get(_device_and_number(file))
+    output = outputs.get(_device_and_inode(file))
     if output is not None:
         raise InputFileError(
             f"cannot write {output}: this command reads it", hint="choose another file", path=output
         )
 
 
-def _device_and_number(file: Path) -> tuple[int, int]:
-    """Return the device and number of a file, the same behind a link or another spelling of its name."""
+def _device_and_inode(file: Path) -> tuple[int, int]:
+    """Return the device and inode number of a file, which a link or another spelling of its name shares."""
     status = file.stat()
     return status.st_dev, status.st_ino
 
 
 def check_path_unless_missing(path: Path, verb: str = "read") -> None:
-    """Raise where the system cannot look for a path, as where its name is too long or holds NUL.
+    """Raise where the system cannot look for a path, for example as its name is too long or holds NUL.
 
-    `verb` is what is to be done with the file, "read" or "write". A link is followed where it is read; where
-    it is written the link itself is replaced.
+    `verb`, "read" or "write", is what will be done with the file. A link is followed for reading; for writing
+    it is not, as the link itself is replaced.
     """
     try:
         path.stat(follow_symlinks=verb == "read")
@@ -70,12 +70,12 @@ def check_path_unless_missing(path: Path, verb: str = "read") -> None:
         raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}", path=path) from error
     except ValueError as error:
         raise InputFileError(
-            f"cannot {verb} {escape_unprintable(str(path))}: no name of a file ({error})", path=path
+            f"cannot {verb} {escape_unprintable(str(path))}: not a name of a file ({error})", path=path
         ) from error
 
 
 def check_folder(folder: Path) -> None:
-    """Raise where a path is no folder."""
+    """Raise where a path is not a folder."""
     check_path_unless_missing(folder)
     if not folder.is_dir():
         problem = "not a folder" if folder.exists() else "no such folder"

@@ -1,4 +1,4 @@
-"""Read a study from a map folder: a table of maps, a file each, and masks of the truth and of people."""
+"""Read a study from a map folder: a table of maps, a file for each, and masks of the truth and of people."""
 
 import math
 import re
@@ -9,8 +9,8 @@ from typing import Any
 
 from salstats.checks import and_n_more_text, did_you_mean, quoted
 from salstats.errors import InputFileError, Message, Setting, warn
-from salstats.files.map_folder_writer import SETTINGS
-from salstats.files.map_table import TABLE
+from salstats.files.map_folder_writer import SETTINGS_FILE
+from salstats.files.map_table import TABLE_FILE
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import empty
 from salstats.readers.case_json import CaseFile
@@ -22,8 +22,8 @@ from salstats.readers.prediction_files import check_cases_in_common, prediction
 from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
-#: The folder of several readers' masks.
-READERS = "readers"
+#: Folder of several readers' masks.
+READERS_FOLDER = "readers"
 
 
 def read_map_folder(
@@ -40,52 +40,52 @@ def read_map_folder(
     Parameters
     ----------
     folder : path
-        It holds `maps.csv`, one row per map: `case`, `task`, `method`, `path` (from the folder; what
-        `read_map` reads), and where they are known `prob`, `label`, `height` and `width` of the image,
-        `model`, `seed`, `patient`. An empty cell is unknown. Other columns are left alone. Beside several
-        readers' masks there may be no table, and no map.
+        It holds `maps.csv`, one row per map: `case`, `task`, `method`, `path` (of a file that `read_map`
+        reads, relative to the folder), and where they are known `prob`, `label`, `height` and `width` of the
+        image, `model`, `seed`, `patient`. An empty cell is unknown. Other columns are not read. With the
+        masks of several readers, table and maps may be missing.
     truth : path, optional
         The masks of the truth: a JSON file, case -> task -> COCO run-length code; or a folder of masks,
-        TASK/CASE.png (or what else `read_mask` reads), or CASE.png if all maps are of one task. By default
-        `truth.json` or `truth` in the folder.
+        TASK/CASE.png (or another type that `read_mask` reads), or CASE.png if all maps are of one task. By
+        default `truth.json` or `truth` in the folder.
         "majority" or "staple": the consensus of the readers, see `Study.with_truth`.
     human : path or dict, optional
         The masks that people drew, in the same form; their method is `human`. By default `human.json` or
-        `human` in the folder, or several readers' in its folder `readers`: each R1.json or
-        R1/TASK/CASE.png; a dict `{"R1": FILE, "R2": FILE}` names several.
+        `human` in the folder, or the masks of several readers in its folder `readers`, each R1.json or
+        R1/TASK/CASE.png. A dict `{"R1": FILE, "R2": FILE}` names several readers.
     tasks : list of str, optional
         Only these tasks, in this order.
     patient_from : str, optional
         Regular expression with one group that finds the patient in the case id, for a table that names none.
     without_truth : bool
-        Whether a folder is read that has no truth, for what needs none, such as `map_repeatability`; one with
-        several readers always is.
+        True: read a folder without a truth as well, for functions that need none, such as
+        `map_repeatability`. A folder with several readers never needs one.
 
     Returns
     -------
     Study
         Cases in the order of their names: those of the truth, of people and of the maps. Tasks in the order
         of the table, then those that only the truth or people have, by name. Series in the order of the
-        table, `human` last. A case without any mask in the truth is not annotated; it is
-        left out where the truth is a folder of masks and the case has neither people's masks nor labels 0. A
-        task that an annotated case lacks is not on the image. Of people, a case without any mask was not
-        looked at; a task that such a case lacks is one they marked nothing for.
+        table, `human` last. A case without any mask in the truth is not annotated; it is left out where the
+        truth is a folder of masks and the case has neither people's masks nor label 0 in all its rows. Where
+        an annotated case has no mask of a task, the finding is absent. People did not look at a case without
+        any mask of theirs; in a case with some, a task without one is a task for which they marked nothing.
 
     Raises
     ------
     InputFileError
-        There is no table, no truth, or two of it; a cell of the table is not what it should be (row and
-        column are named); a file is missing, damaged or outside the folder; two rows are of one map; the
-        rows of a case disagree on its image, label or patient, or with the truth; nothing says how large an
-        image is; maps and truth have no case, or no task, in common.
+        There is no table, no truth, or two of it; a cell of the table has an invalid value (row and column
+        are named); a file is missing, damaged or outside the folder; two rows are of one map; the rows of a
+        case disagree on its image's size, its label or patient, or with the truth; neither masks nor rows
+        have the size of an image; maps and truth have no case, or no task, in common.
     SalstatsError
-        An option cannot be.
+        An option has a value that it does not support.
 
     Warns
     -----
     SalstatsWarning
-        Cases of the truth have no map; cases have no mask in a folder of masks; a task of the maps is on
-        no image of the truth; maps without settings do not have the proportions of their image.
+        Cases of the truth have no map; cases have no mask in a folder of masks; a task of the maps is not in
+        the truth; maps do not have the proportions of their image (in a folder without `settings.json`).
 
     See Also
     --------
@@ -93,9 +93,8 @@ def read_map_folder(
 
     Notes
     -----
-    Nothing is unpickled, and no path of the table leads out of the folder, also not through a link. Maps are
-    opened when they are scored; a map covers the whole image, whatever its own resolution. Masks are read
-    here.
+    A path in the table that leads out of the folder, directly or through a link, is an error. Maps are opened
+    when they are scored; a map covers the whole image, whatever its own resolution. Masks are read here.
 
     Examples
     --------
@@ -119,12 +118,12 @@ def read_map_folder(
         )
         return readings.with_truth(truth)
     pattern = compiled_patient_pattern(patient_from)
-    has_table = (root / TABLE).exists()
+    has_table = (root / TABLE_FILE).exists()
     rows = read_map_rows(root) if has_table else []
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
     task_outside_folders = tasks_of_maps[0] if len(tasks_of_maps) == 1 else None
     masks_of_readers = _human_masks_by_reader(root, human, task_outside_folders)
-    # only several readers can be compared without maps
+    # without the masks of several readers a table is needed, and its absence an error
     if not has_table and len(masks_of_readers) < 2:
         rows = read_map_rows(root)
     true_masks = _read_masks_or_none(root, "truth", truth, task_outside_folders)
@@ -136,6 +135,7 @@ def read_map_folder(
                 option="truth",
                 path=root,
             )
+        # a truth without cases, so that all other cases are read
         true_masks = CaseFile(root, {}, {})
     human_masks = list(masks_of_readers.values())
     _check_cases_in_common(rows, true_masks, human_masks, root)
@@ -155,15 +155,15 @@ def read_map_folder(
     study = Study(tuple(cases), study_tasks, tuple(dict.fromkeys(series)), str(root))
     shapes = {case.case: case.shape for case in study}
     warn_of_turned_maps(rows, shapes, root)
-    # maps with settings were laid on their images by `MapFolder`'s writer
-    if not (root / SETTINGS).exists():
+    # where there are settings, `MapFolder` wrote the maps, which cover their images
+    if not (root / SETTINGS_FILE).exists():
         warn_of_stretched_maps([(row.key.case, row.file) for row in rows], shapes, root)
     return study
 
 
 def recognise(folder: Path) -> bool:
-    """Return whether a folder has the table of a map folder, or readers' masks."""
-    return (folder / TABLE).is_file() or (folder / READERS).is_dir()
+    """Return whether a folder has the table of a map folder, or a folder of readers' masks."""
+    return (folder / TABLE_FILE).is_file() or (folder / READERS_FOLDER).is_dir()
 
 
 def _case(
@@ -174,9 +174,9 @@ def _case(
     tasks: Sequence[str],
     folder: Path,
 ) -> Case:
-    """Return a case; all rows and masks that give its size, a label or its patient must agree.
+    """Make a case from its rows in the table of `folder` and its masks.
 
-    `rows` are those of the case in the table of `folder`.
+    Raise where rows and masks disagree on its size, a label or its patient.
     """
     shape = _image_shape(name, rows, [truth, *masks_of_readers.values()], folder)
     true_masks = truth.values.get(name, {})
@@ -192,7 +192,7 @@ def _case(
             continue
         human_masks = masks.values[name]
         series = Series(HUMAN, reader=reader)
-        # a task that a reader marked nothing for has an empty mask
+        # a task for which a reader marked nothing has an empty mask
         predictions += [
             prediction(task, series, shape, masks.file, mask=human_masks.get(task, empty(shape)))
             for task in tasks
@@ -212,7 +212,7 @@ def _case(
 def _image_shape(
     case: str, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
 ) -> tuple[int, int]:
-    """Return the size of a case's image, which masks or rows give; InputFileError where none does."""
+    """Return the (height, width) of a case in masks or rows; raise where none has it, or two differ."""
     sizes: list[tuple[tuple[int, int], Path | MapRow]] = []
     sizes += [(masks.shapes[case], masks.file) for masks in mask_files if case in masks.shapes]
     sizes += [(row.shape, row) for row in rows if row.shape is not None]
@@ -225,13 +225,13 @@ def _image_shape(
             "height and width, or the case a mask in the truth",
             column="height",
             rows=[rows[0].position],
-            path=folder / TABLE,
+            path=folder / TABLE_FILE,
         )
     return shape
 
 
 def _label_by_task(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Path) -> dict[str, float]:
-    """Return the label of each task that rows give one for."""
+    """Return the label of each task that has one in the rows; raise where two rows differ."""
     labels: dict[str, list[tuple[float, MapRow]]] = {}
     for row in rows:
         if row.key.task in tasks and not math.isnan(row.label):
@@ -245,7 +245,7 @@ def _label_by_task(case: str, rows: Sequence[MapRow], tasks: Sequence[str], fold
 def _check_all_or_no_patients(
     cases: Sequence[Case], rows_of_case: Mapping[str, Sequence[MapRow]], folder: Path
 ) -> None:
-    """Raise InputFileError where some cases with maps have a patient and others have none."""
+    """Raise where some cases with maps have a patient and others have none."""
     if not any(case.patient for case in cases):
         return
     for case in cases:
@@ -256,7 +256,7 @@ def _check_all_or_no_patients(
                 "though other cases have one",
                 column="patient",
                 rows=[case_rows[0].position],
-                path=folder / TABLE,
+                path=folder / TABLE_FILE,
             )
 
 
@@ -264,19 +264,19 @@ def _cases_with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder
     """Return cases with the patients that a pattern finds in their names; raise where some have one."""
     if any(case.patient for case in cases):
         raise InputFileError(
-            f"{folder / TABLE} has patients in its column 'patient'",
+            f"{folder / TABLE_FILE} has patients in its column 'patient'",
             hint=Message("leave ", Setting("patient_from"), " out"),
             option="patient_from",
             column="patient",
-            path=folder / TABLE,
+            path=folder / TABLE_FILE,
         )
     patients = patients_of_cases([case.case for case in cases], pattern, folder)
     return [replace(case, patient=patient) for case, patient in zip(cases, patients, strict=True)]
 
 
 def _row_location(folder: Path, row: MapRow) -> str:
-    """Write where a row of the table of maps stands."""
-    return f"{folder / TABLE}, row {row.row_number}"
+    """Return the path of the table and the number of a row, as text for messages."""
+    return f"{folder / TABLE_FILE}, row {row.row_number}"
 
 
 def _agreed_value(
@@ -285,10 +285,10 @@ def _agreed_value(
     description: str,
     column: str | None = None,
 ) -> Any:
-    """Return the value that all sources give, None where there is none; InputFileError where two differ.
+    """Return the value of all pairs (value, source), None where there is no pair; raise where two differ.
 
-    A source is a file, or a row of the folder's table with the value in its `column`; `description` says what
-    the value is.
+    A source is a file, or a row of the folder's table with the value in its `column`; `description` names the
+    value in the message.
     """
     if not values_with_sources:
         return None
@@ -301,13 +301,13 @@ def _agreed_value(
                 value=value,
                 column=column,
                 rows=[source.position] if isinstance(source, MapRow) else (),
-                path=folder / TABLE if isinstance(source, MapRow) else source,
+                path=folder / TABLE_FILE if isinstance(source, MapRow) else source,
             )
     return first_value
 
 
 def _source_location(source: Path | MapRow, folder: Path, column: str | None) -> str:
-    """Write where a value stands: its file, or its row of the table and its column."""
+    """Return a file, or the row and column of the table, as text for messages."""
     if not isinstance(source, MapRow):
         return str(source)
     location = _row_location(folder, source)
@@ -319,7 +319,10 @@ def _source_location(source: Path | MapRow, folder: Path, column: str | None) ->
 def _rows_by_case(
     rows: Sequence[MapRow], true_masks: CaseFile, human_masks: Sequence[CaseFile], root: Path
 ) -> dict[str, list[MapRow]]:
-    """Return the rows of each case that is read, those of the truth first; a case may have none."""
+    """Return the rows of each case to read, of cases in the truth first; a case with masks may have no row.
+
+    Warn of cases that are left out.
+    """
     rows_of_case: dict[str, list[MapRow]] = {case: [] for case in true_masks.values}
     for row in rows:
         rows_of_case.setdefault(row.key.case, []).append(row)
@@ -339,16 +342,16 @@ def _warn_and_list_cases_left_out(
 ) -> list[str]:
     """Return the cases whose file of a mask may have been forgotten, and warn that they are left out.
 
-    They are those without a mask in a folder of masks, without masks of people, and without labels 0 that
-    say that nothing is there. A JSON file of masks names only cases with findings, so it forgets none.
+    These have no mask in the truth's folder of masks, no masks of people, and a row whose label is not 0. A
+    truth in a JSON file need only name cases with findings, so that none is left out.
     """
     if not truth.values or not truth.file.is_dir():
         return []
-    known = set(truth.values).union(*(masks.values for masks in human_masks))
+    cases_with_masks = set(truth.values).union(*(masks.values for masks in human_masks))
     left_out = sorted(
         case
         for case, rows in rows_of_case.items()
-        if case not in known and not all(row.label == 0 for row in rows)
+        if case not in cases_with_masks and not all(row.label == 0 for row in rows)
     )
     if left_out:
         warn(
@@ -365,9 +368,9 @@ def _warn_and_list_cases_left_out(
 def _read_masks_or_none(
     folder: Path, name: str, path: PathLike | None, task_outside_folders: str | None = None
 ) -> CaseFile | None:
-    """Read the masks of a path, or else of NAME.json or NAME in the folder; None where there are none.
+    """Read the masks of a path, or by default of NAME.json or NAME in the folder; None where there are none.
 
-    With `task_outside_folders` the masks may lie in no folder of a task, see `read_case_masks`.
+    `task_outside_folders` is as for `read_case_masks`.
     """
     if path is not None:
         paths = [Path(path)]
@@ -375,7 +378,8 @@ def _read_masks_or_none(
         paths = [file for file in (folder / f"{name}.json", folder / name) if file.exists()]
     if len(paths) > 1:
         raise InputFileError(
-            f"{paths[0]} and {paths[1]} are both there; remove one, or say {name}=",
+            f"{paths[0]} and {paths[1]} are both there",
+            hint=Message("remove one, or choose with ", Setting(name)),
             option=name,
             path=paths[0],
         )
@@ -387,11 +391,11 @@ def _read_masks_or_none(
 def _human_masks_by_reader(
     folder: Path, human: PathLike | Mapping[str, PathLike] | None, task_outside_folders: str | None
 ) -> dict[str | None, CaseFile]:
-    """Read the masks that people drew, by reader; None is the reader of a file that names nobody.
+    """Read the masks that people drew, by reader's name; None for masks without a reader's name.
 
-    With `task_outside_folders` the masks may lie in no folder of a task, see `read_case_masks`.
+    `task_outside_folders` is as for `read_case_masks`.
     """
-    if human is None and (folder / READERS).is_dir():
+    if human is None and (folder / READERS_FOLDER).is_dir():
         human = _mask_path_by_reader(folder)
     if human is not None:
         return read_masks_of_readers(human, task_outside_folders)
@@ -402,8 +406,8 @@ def _human_masks_by_reader(
 
 
 def _mask_path_by_reader(folder: Path) -> dict[str, Path]:
-    """Return the files or folders of masks in the folder of readers, by reader."""
-    readers = folder / READERS
+    """Return the file or folder of masks of each reader in the folder `readers`."""
+    readers = folder / READERS_FOLDER
     if (folder / f"{HUMAN}.json").exists() or (folder / HUMAN).exists():
         raise InputFileError(
             f"{readers} and {HUMAN} are both there",
@@ -435,7 +439,7 @@ def _tasks_to_read(
 
 
 def _check_any_task_in_truth(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
-    """Raise where no task of the maps is in the truth, warn where some are not: names may be misspelt."""
+    """Raise where no task of the maps is in the truth; warn where some are not, which may be misspelt."""
     true_tasks = truth.tasks()
     unknown = [row for row in rows if row.key.task not in true_tasks]
     if not unknown or not true_tasks:
@@ -448,7 +452,7 @@ def _check_any_task_in_truth(rows: Sequence[MapRow], truth: CaseFile, folder: Pa
         "value": task,
         "choices": sorted(true_tasks),
         "rows": [unknown[0].position],
-        "path": folder / TABLE,
+        "path": folder / TABLE_FILE,
     }
     if len(unknown) == len(rows):
         raise InputFileError(message, **facts)
@@ -459,7 +463,7 @@ def _check_cases_in_common(
     rows: Sequence[MapRow], truth: CaseFile, mask_files: Sequence[CaseFile], folder: Path
 ) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
-    table = folder / TABLE
+    table = folder / TABLE_FILE
     cases_with_map = {row.key.case for row in rows}
     check_cases_in_common(cases_with_map, truth.values, table, truth.file)
     for masks in mask_files:
@@ -474,7 +478,7 @@ def _check_cases_in_common(
                 value=min(without_map),
                 path=truth.file,
             )
-    # a row that gives its image's size is of an image known to be without the findings
+    # a case with its image's size in its rows needs no mask: its image shows none of the findings
     cases_without_size = {row.key.case for row in rows if row.shape is None}
     cases_of_people = {case for masks in mask_files for case in masks.values}
     without_truth = sorted((cases_of_people - set(truth.values)) & cases_without_size)

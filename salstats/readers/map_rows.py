@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from salstats.errors import NO_VALUE, InputFileError, MessagePart, SalstatsError
-from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_header_and_rows
+from salstats.files.map_table import (
+    TABLE_FILE,
+    UNKNOWN_CELLS,
+    MapKey,
+    TableRow,
+    file_inside,
+    read_header_and_rows,
+)
 from salstats.files.paths import check_folder
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import NA_STRINGS
@@ -19,7 +26,7 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class NumberRule:
-    """Condition on the numbers of a column, and its text for a message."""
+    """Condition on the numbers of a column, and the condition as text for a message."""
 
     is_allowed: Callable[[float], bool]
     text: str
@@ -42,7 +49,7 @@ class MapRow:
     """One map: its names, its file, and the other cells of its row."""
 
     key: MapKey
-    #: the row of the file, for messages
+    #: number of the row in the file, whose header is row 1
     row_number: int
     file: Path
     prob: float = _NAN
@@ -53,7 +60,7 @@ class MapRow:
 
     @property
     def position(self) -> int:
-        """The place of the row among those below the header, from 0."""
+        """Index of the row among those below the header, from 0."""
         return self.row_number - 2
 
 
@@ -66,8 +73,13 @@ class RowLocation:
     row_number: int
 
     def __str__(self) -> str:
-        """Write the table's name and the row."""
+        """Return the table's path and the row, as text."""
         return f"{self.table}, row {self.row_number}"
+
+    @property
+    def position(self) -> int:
+        """Index of the row among those below the header, from 0."""
+        return self.row_number - 2
 
     def error(
         self,
@@ -85,7 +97,7 @@ class RowLocation:
             column=column,
             value=value,
             choices=choices,
-            rows=[self.row_number - 2],
+            rows=[self.position],
             path=self.table,
         )
 
@@ -93,18 +105,18 @@ class RowLocation:
 def read_map_rows(folder: Path) -> list[MapRow]:
     """Read the rows of a map folder's table, in its order, and check every cell."""
     check_folder(folder)
-    _, table = read_header_and_rows(folder / TABLE)
+    _, table = read_header_and_rows(folder / TABLE_FILE)
     if not table:
-        raise InputFileError(f"{folder / TABLE} has a header but no data rows", path=folder / TABLE)
+        raise InputFileError(f"{folder / TABLE_FILE} has a header but no data rows", path=folder / TABLE_FILE)
     rows = []
     for number, (key, row) in enumerate(table.items(), start=2):
-        location = RowLocation(folder / TABLE, number)
+        location = RowLocation(folder / TABLE_FILE, number)
         prob = _number_or_nan(row, "prob", location)
         label = _number_or_nan(row, "label", location)
         height = _number_or_nan(row, "height", location)
         width = _number_or_nan(row, "width", location)
         patient: str | None = row.get("patient", "")
-        if patient in UNKNOWN:
+        if patient in UNKNOWN_CELLS:
             patient = None
         file = _checked_map_file(folder, row["path"], location)
         shape = _image_shape_or_none(height, width, location)
@@ -119,7 +131,7 @@ def _number_or_nan(row: TableRow, column: str, location: RowLocation) -> float:
     if cell in NA_STRINGS:
         return _NAN
     try:
-        # Python reads 1_000 as a number: with letters in the place of "_" it does not
+        # float() would read 1_000 as a number, so "_" is replaced by text
         number = float(cell.replace("_", "no number"))
     except ValueError:
         # no rule allows NaN
@@ -137,22 +149,22 @@ def _number_or_nan(row: TableRow, column: str, location: RowLocation) -> float:
 def warn_of_turned_maps(
     rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | None], folder: Path
 ) -> None:
-    """Warn where the first map of a series that can show it lies across its image: columns before rows."""
+    """Warn where the first map of a series on an oblong image seems to have rows and columns exchanged."""
     checked_series: set[Series] = set()
     for row in rows:
         shape = shapes.get(row.key.case)
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        warn_if_turned(row.file, shape, f"{folder / TABLE}, row {row.row_number}", rows=[row.position])
+        warn_if_turned(row.file, shape, f"{folder / TABLE_FILE}, row {row.row_number}", rows=[row.position])
 
 
 def _checked_map_file(folder: Path, path: str, location: RowLocation) -> Path:
-    """Return the file of a map, which must exist and be of a kind that is read."""
+    """Return the file of a map; raise where it is missing, outside the folder or of another type."""
     try:
         file = file_inside(folder, path, str(location))
     except InputFileError as error:
-        raise error.prefixed(rows=[location.row_number - 2], path=location.table) from None
+        raise error.prefixed(rows=[location.position], path=location.table) from None
     if file.suffix.lower() not in MAP_SUFFIXES:
         raise location.error(
             f": path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}",
@@ -170,13 +182,13 @@ def _checked_map_file(folder: Path, path: str, location: RowLocation) -> Path:
 
 
 def _image_shape_or_none(height: float, width: float, location: RowLocation) -> tuple[int, int] | None:
-    """Return (height, width) of an image, None where both are NaN; it is an error if only one is."""
+    """Return (height, width) as whole numbers, None where both are NaN; raise where only one is."""
     if np.isnan(height) and np.isnan(width):
         return None
     if np.isnan(height) or np.isnan(width):
         empty_column = "height" if np.isnan(height) else "width"
         raise location.error(
-            ": of height and width one is empty", hint="give both, or neither", column=empty_column
+            ": only one of height and width is given", hint="give both, or neither", column=empty_column
         )
     try:
         return check_shape((int(height), int(width)), "height and width")

@@ -13,7 +13,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.output_folder import _WRITTEN, check_output_folder, replacing_folder
+from salstats.files.output_folder import _WRITTEN_FOLDER, check_output_folder, replacing_folder
 
 #: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.
 SCRIPT = textwrap.dedent("""
@@ -115,7 +115,7 @@ def test_a_folder_with_files_of_others_is_not_replaced(tmp_path, monkeypatch):
         check_output_folder(folder, **files, overwrite=True)
     monkeypatch.chdir(tmp_path)
     for path in (".", "/"):
-        with raises(InputFileError, path=Path(path).resolve(), hint="name a new one in it"):
+        with raises(InputFileError, path=Path(path).resolve()):
             check(Path(path))
     # an empty folder is nobody's
     (tmp_path / "empty").mkdir()
@@ -153,7 +153,7 @@ def test_where_the_new_folder_cannot_take_its_place_the_former_one_stays(tmp_pat
     rename = Path.rename
 
     def failing(path, target):
-        if path.name == _WRITTEN:
+        if path.name == _WRITTEN_FOLDER:
             raise OSError(28, "No space left on device")
         return rename(path, target)
 

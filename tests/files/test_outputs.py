@@ -13,7 +13,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import InputFileError
-from salstats.files.outputs import _LOCK as LOCK
+from salstats.files.outputs import _LOCK_FILE as LOCK
 from salstats.files.outputs import (
     check_target,
     lock_folder,

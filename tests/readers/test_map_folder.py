@@ -32,7 +32,7 @@ from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files.map_folder_writer import MapFolder
 from salstats.images.masks import decode
 from salstats.readers.map_files import MAP_SUFFIXES
-from salstats.readers.map_folder import TABLE, read_map_folder, recognise
+from salstats.readers.map_folder import TABLE_FILE, read_map_folder, recognise
 from salstats.readers.pickle_machine import UnsafePickleError
 from salstats.study import Series
 
@@ -458,5 +458,5 @@ def test_a_folder_is_one_of_maps_by_its_table_or_its_readers(tmp_path):
     # a file of that name is no folder of readers
     (tmp_path / "readers").touch()
     assert not recognise(tmp_path)
-    (tmp_path / TABLE).touch()
+    (tmp_path / TABLE_FILE).touch()
     assert recognise(tmp_path)
