@@ -13,11 +13,12 @@ from salstats.files.input_files import data_folder
 from salstats.readers import lanfredi2021
 from salstats.readers.scores import read_scores
 
-#: Where the workbooks of Bigolin Lanfredi et al. (2021) are published, at a fixed commit.
+#: Address of the workbooks of Bigolin Lanfredi et al. (2021), at a fixed commit.
 LANFREDI2021_URL = (
     "https://raw.githubusercontent.com/ricbl/etsaliencymaps/"
     "bd4b71db32fa3257214854b82daa10fae3f6a848/results_tables_paper/"
 )
+#: Name of a workbook -> its checksum.
 LANFREDI2021_SHA256 = {
     lanfredi2021.JOINT: "88d7827f2a05d060fe007a8120f46614ab698145fd70f5e6456fbd5fc53829bd",
     lanfredi2021.NORMAL_ABNORMAL: "c5258d00b8821957466418c958b410f7d08155281f6c070c7e6becf914cec9ef",
@@ -50,16 +51,16 @@ def load_simulated() -> pd.DataFrame:
 def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
     """Load the scores of the embedded study of real networks and maps, with a simulated annotator.
 
-    Handwritten digits, on cluttered canvases; two small networks looked for them; eight methods drew maps;
-    each map was compared with the digit. Digits, networks and maps are real. The method `human` is not: a
-    simulated second annotator, made from the truth by moving, widening and missing digits.
+    Two small networks were trained to find handwritten digits on cluttered canvases; eight methods drew maps,
+    and each map was compared with the digit. Digits, networks and maps are real. The method `human` is not:
+    it is a simulated second annotator, made from the truth by moving, widening and missing digits.
 
     Parameters
     ----------
     seed : {"0", "1", "2", "mean"}, int or None
-        Training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of
-        the probabilities) of the three trainings, are of the main data set only, without insertion and
-        annotator, and hold the digits that are there. None: all of them.
+        Training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of the
+        probabilities) of the three trainings, have only the main data set and the digits that are present,
+        and neither insertion nor annotator. None: all of them.
 
     Returns
     -------
@@ -70,10 +71,10 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
         dataset
             "textured", the main one (200 canvases), "quiet" and "crowded" (100 each).
         case, task
-            A canvas, and the digit that is looked for: "digit 0" to "digit 9".
+            A canvas, and the digit to be found: "digit 0" to "digit 9".
         method
             "gradcam", "gradcam++", "layercam", "eigencam", "integrated_gradients", "deeplift", "occlusion",
-            "rise", and "human", **simulated**; its rows stand beside either model.
+            "rise", and "human", **simulated**, with the same rows for both models.
         model, seed
             "plain" or "residual", and the training.
         metric, score
@@ -82,13 +83,13 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
         reason
             As from `score`.
         prob, label
-            The network's probability of the digit, to six decimals, and whether it is there.
+            The network's probability of the digit, to six decimals, and 1 if the digit is present, else 0.
         n_instances, area_ratio, elongation, irrectangularity
-            Of the digit, as from `features`.
+            Features of the digit, as from `features`.
         threshold
-            "otsu" beside overlaps of maps.
+            "otsu" for the overlaps of maps.
         human_label
-            "Simulated annotator", what tables and figures call the method `human` of these data.
+            "Simulated annotator", the name of the method `human` in tables and figures of these data.
 
     See Also
     --------
@@ -97,10 +98,10 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
 
     Notes
     -----
-    Tables, figures and reports call `human` what `human_label` says; where a frame made by hand lost that
-    column, give them `labels={"human": "Simulated annotator"}`.
+    Tables, figures and reports use `human_label` as the name of `human`; for a frame without that column,
+    give them `labels={"human": "Simulated annotator"}`.
 
-    Made by `analyses/digits_study.py`, which builds all of it anew; `data/README.md` says from what.
+    Made by `analyses/digits_study.py`, which makes all of it anew; `data/README.md` has the sources.
 
     References
     ----------
@@ -126,8 +127,7 @@ def load_digits_features() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `dataset`, then the columns of `features`; one row per case and task, also where the digit is not
-        there.
+        `dataset`, then the columns of `features`; one row per case and task, also where the digit is absent.
 
     See Also
     --------
@@ -169,13 +169,14 @@ def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
 
     A score measures the agreement of a saliency map with where one radiologist looked: five readings of each
     of 91 chest X-rays, maps of five networks that differ in their seed. Larger is better for every metric.
-    Embedded whole under its MIT licence, as `read_lanfredi2021` reads it from the study's workbooks.
+    All scores come with the package, under their MIT licence, as `read_lanfredi2021` reads them from the
+    study's workbooks.
 
     Parameters
     ----------
     sheet : {"thresholded", "weighted", "uniform", "normal_abnormal"}, optional
         As for `read_lanfredi2021`: how Grad-CAM's classes were mixed, or the second run, of uniform mixing,
-        whose images have majority labels. None: all four, below each other, told apart by `dataset`.
+        whose images have majority labels. None: all four in one frame, named in the column `dataset`.
 
     Returns
     -------
@@ -188,11 +189,11 @@ def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
     Raises
     ------
     ValueRangeError
-        Another `sheet`.
+        `sheet` is not one of the four.
 
     See Also
     --------
-    load_lanfredi2021_classification : how well the networks classify.
+    load_lanfredi2021_classification : area under the ROC curve of the networks.
     fetch_lanfredi2021 : the workbooks themselves.
     salstats.reproduce : the study's tables.
 
@@ -232,18 +233,18 @@ def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
     wide.columns = pd.MultiIndex.from_product(
         [lanfredi2021.METRICS, lanfredi2021.METHODS.values()], names=["metric", "method"]
     )
-    # all column levels are stacked, so that the result is a series
+    # stacking all levels of the columns gives a series, not a frame
     stacked = cast(pd.Series, wide.stack(["metric", "method"], future_stack=True))
     scores = stacked.rename("score").reset_index()
     identifiers = ["case", "reader", "seed", "method", "mixing", "metric"]
-    # pandas 2 reads text as objects
+    # pandas 2 reads text from Parquet files as Python objects
     return scores[[*identifiers, "score", *labels]].astype(dict.fromkeys(identifiers, TEXT))
 
 
 def load_lanfredi2021_classification() -> pd.DataFrame:
     """Load the area under the ROC curve of each network of Bigolin Lanfredi et al. (2021).
 
-    Embedded under its MIT licence, as `read_lanfredi2021_classification` reads it; source and licence as for
+    The numbers are those of `read_lanfredi2021_classification`; source and licence are as for
     `load_lanfredi2021`.
 
     Returns
@@ -264,8 +265,8 @@ def load_lanfredi2021_classification() -> pd.DataFrame:
 def load_reflacx() -> pd.DataFrame:
     """Load the agreement of the readers of the REFLACX gaze data, image by image, as published.
 
-    Five radiologists read the same chest X-rays, 59 in a first and 50 in a second phase, marked the chest by
-    a box and findings by ellipses, while their gaze was recorded. Embedded under its MIT licence.
+    Five radiologists read the same chest X-rays, 59 in a first and 50 in a second phase, and marked the chest
+    with a box and findings with ellipses, while their gaze was recorded. The data have the MIT licence.
 
     Returns
     -------
@@ -277,12 +278,13 @@ def load_reflacx() -> pd.DataFrame:
             An image, and the phase (1 or 2). Equal numbers under `p` (IoU) and `e` (NCC) need not be the same
             image.
         task
-            "Chest box", a finding as the phase names it, or "Any finding" (NCC).
+            "Chest box", a finding by its name in the phase, or "Any finding" (NCC).
         method
-            "human": one reader against another. "gaze": where a reader looked against the ellipses that the
-            same reader drew; "mean_gaze": where readers looked on average over all images against these.
+            "human": a reader's marks compared with another's. "gaze": a reader's gaze compared with the
+            ellipses that the same reader drew; "mean_gaze": the readers' mean gaze over all images compared
+            with these ellipses.
         metric, score
-            "iou", the mean over the pairs of readers (of ellipses, of those who drew any), or "ncc", the
+            "iou", the mean over the pairs of readers (for ellipses, of readers who drew any), or "ncc", the
             mean over the readings. Larger is better.
 
     See Also
@@ -291,8 +293,8 @@ def load_reflacx() -> pd.DataFrame:
 
     Notes
     -----
-    The published convention is the mean over images and SD / sqrt(number of images), which `std_error` of
-    `salstats.summarize` is. Made by `analyses/embed_reflacx.py`. Copyright (c) 2020 Ricardo Bigolin Lanfredi;
+    The publication gives the mean over images and SD / sqrt(number of images), as the column `std_error` of
+    `salstats.summarize`. Made by `analyses/embed_reflacx.py`. Copyright (c) 2020 Ricardo Bigolin Lanfredi;
     the licence is in `data_folder() / "reflacx" / "LICENSE"`.
 
     References
@@ -314,8 +316,9 @@ def load_reflacx() -> pd.DataFrame:
 def load_coverage() -> pd.DataFrame:
     """Load the coverage of intervals and the size of tests in simulated studies of known truth.
 
-    Defaults are compared with the choices of textbooks, over numbers of units, sizes of clusters and
-    dependence within them. Made by `analyses/coverage.py`, which says how studies are simulated.
+    The defaults of this package are compared with textbook methods, for several numbers of units, sizes of
+    clusters and dependence within them. Made by `analyses/coverage.py`, which describes how studies are
+    simulated.
 
     Returns
     -------
@@ -323,27 +326,29 @@ def load_coverage() -> pd.DataFrame:
         One row per scenario, design and interval.
 
         statistic, scenario, source
-            The estimated statistic ("mean", "difference", "AUROC", ...), its scores, and whether studies are
-            "simulated" or drawn from the real scores of "digits" or "gaze".
+            The estimated statistic ("mean", "difference", "AUROC", ...), the kind of scores, and the source
+            of the studies: "simulated", or drawn from the real scores of "digits" or "gaze".
         n_units, cluster, icc
-            Units of a study; cases of a unit: "1", "1-5", "few huge" (1 to 5, but two units have 40) or
-            "as observed"; and the unit's share of the spread of normal scores behind the scores.
+            Number of units of a study; cases per unit: "1", "1-5", "few huge" (1 to 5, but two units have 40)
+            or "as observed"; and the intraclass correlation of the normal variables from which scores are
+            made.
         role, interval, taken
             "default", "textbook" or "other"; the option that was given ("default": none); and the column
             `interval` of the result.
         n_studies, n_known
-            Studies, and studies whose interval has limits.
+            Number of studies, and of studies whose interval has limits.
         coverage, mc_error, missed_below, missed_above, width
-            Share of the 95 % intervals that hold the truth and its Monte-Carlo error; shares that lie below
-            and above it; median width.
+            Share of the 95 % intervals that hold the truth, and its Monte-Carlo error; shares of intervals
+            that lie below and above the truth; median width.
         rejected, rejected_mc_error
-            Share of studies with P <= .05 under the null hypothesis; for "family" any P of ten.
+            Share of studies with P <= .05 under the null hypothesis, and its Monte-Carlo error; for "family",
+            with any of ten P values <= .05.
         cautioned, coverage_without_caution
-            Share of studies whose estimate carries a caution, and coverage in those that have none; missing
-            in cells that were simulated before cautions were counted.
+            Share of studies whose estimate has a caution, and coverage in the others; missing in cells that
+            were simulated before cautions were counted.
         lowest, highest, least_rejected, most_rejected, held
-            The band that a default has to lie in, and whether it does: "yes", "within error" (outside by at
-            most two Monte-Carlo errors) or "no".
+            The bounds for coverage and for rejections of a default, and whether it lies within: "yes",
+            "within error" (outside by at most two Monte-Carlo errors) or "no".
         seconds
             Computing time on one core.
 
@@ -361,7 +366,7 @@ def load_coverage() -> pd.DataFrame:
 
 
 def published_names() -> list[str]:
-    """List the names that `load_published` takes, in alphabetical order.
+    """List the names for `load_published`, in alphabetical order.
 
     Examples
     --------
@@ -374,7 +379,7 @@ def published_names() -> list[str]:
 
 
 def load_published(name: str) -> pd.DataFrame:
-    """Load the numbers that a study printed.
+    """Load numbers that a study printed.
 
     Parameters
     ----------
@@ -382,8 +387,8 @@ def load_published(name: str) -> pd.DataFrame:
         One of `published_names()`. `lanfredi2021_tables`: the 34 rows of Tables 1 to 4 of the gaze study.
         `lanfredi2021_classification_auc`: the two rows of its Appendix A. `mrxai2025_dice`: mean and SD of
         Dice of two tools on brain MRI. `saliency_bench_table2`: metrics of six methods, two networks and
-        eight data sets; `saliency_bench_table3`: the correlations between them that were printed, of which
-        those with the pointing game do not follow from the printed Table 2; `saliency_bench_table4`: the
+        eight data sets; `saliency_bench_table3`: the printed correlations between these metrics (those with
+        the pointing game do not follow from the printed Table 2); `saliency_bench_table4`: the
         metrics of the attention of a vision transformer. `saporta2021_auroc_hit`: AUROC, mean IoU and hits
         of ten findings, March 2021, superseded in places by the published version, as is
         `saporta2021_full_dataset_miou`: mean IoU of Grad-CAM and people on the full slice.
@@ -393,15 +398,15 @@ def load_published(name: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of the file, an empty cell NaN. Where each number was printed stands in
-        `data/README.md`.
+        The columns of the file, with NaN for an empty cell. `data/README.md` tells where each number was
+        printed.
 
         lanfredi2021_tables
             `table, subset, method, mixing, metric, mean, conf_low, conf_high, n_images`.
         lanfredi2021_classification_auc
             `model, auc_mean, conf_low, conf_high, n_seeds`.
         saliency_bench_table2, saliency_bench_table4
-            `model, dataset, method, metric, value` (the latter's in another order); `metric` is `miou`, `pg`
+            `model, dataset, method, metric, value` (in another order in Table 4); `metric` is `miou`, `pg`
             (pointing game, "hit_any" here) or `iauc` (insertion).
         saliency_bench_table3
             `model, metric_1, metric_2, method, correlation`.
@@ -417,7 +422,7 @@ def load_published(name: str) -> pd.DataFrame:
     Raises
     ------
     ValueRangeError
-        Another name; the error has the names as choices.
+        `name` is not one of these; the error has them as choices.
 
     Examples
     --------
@@ -435,16 +440,16 @@ def fetch_lanfredi2021(
 ) -> Path:
     """Download the three workbooks of Bigolin Lanfredi et al. (2021), 6 MB, and return their folder.
 
-    A workbook that is there already with the right checksum is not downloaded again; one with another
-    checksum is replaced. A file appears under its name only when it is complete and its checksum right.
-    A line on standard error (pooch's logger) says what is being downloaded.
+    A workbook in the folder with the right checksum is not downloaded again; one with another checksum is
+    replaced. A file appears under its name only when it is complete and its checksum is right. A line on
+    standard error (pooch's logger) names each download.
 
     Parameters
     ----------
     folder : str or path, optional
-        Where to put them; made if it is not there. By default the user's cache folder for salstats.
+        Folder for the workbooks; made if missing. By default the user's cache folder for salstats.
     base_url : str
-        Address of the folder they lie in, such as a mirror's.
+        Address of the folder of the workbooks, such as a mirror's.
 
     Returns
     -------
@@ -454,8 +459,8 @@ def fetch_lanfredi2021(
     Raises
     ------
     InputFileError
-        The server cannot be reached or lacks the file; what came has another checksum; the folder cannot
-        be written. The message says how to get the file by hand.
+        The server cannot be reached or lacks the file; the file from it has another checksum; the folder
+        cannot be written. The message tells how to get the file by hand.
 
     References
     ----------
@@ -480,7 +485,7 @@ def fetch_lanfredi2021(
     target = Path(folder) if folder is not None else Path(pooch.os_cache("salstats")) / "lanfredi2021"
     for name, sha256 in LANFREDI2021_SHA256.items():
         url = f"{base_url.rstrip('/')}/{name}"
-        # a workbook is read whole: streamed, the answer of a failed download would keep its socket open
+        # no streaming, as the response of a failed download would keep its socket open
         downloader = pooch.HTTPDownloader(timeout=_TIMEOUT_S, stream=False)
         try:
             pooch.retrieve(
@@ -501,11 +506,11 @@ def fetch_lanfredi2021(
 
 
 def _download_failure_reason(error: Exception) -> str:
-    """Return the reason why a download failed, in a few words."""
+    """Return why a download failed, as text for the error."""
     response = getattr(error, "response", None)
     if response is not None:
         return f"the server answers {response.status_code}"
     # network errors of requests are OSErrors, a wrong checksum is a ValueError
     if isinstance(error, OSError):
         return error.strerror or f"the server cannot be reached ({type(error).__name__})"
-    return "what came has another checksum, so it was not kept"
+    return "the file from the server has another checksum, so it was not kept"

@@ -1,4 +1,4 @@
-"""Study-like scores whose true means, contrasts and slopes are known exactly."""
+"""Simulated scores of a study whose true means, differences and slopes are known exactly."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,14 +28,14 @@ class _ScaledBeta(NamedTuple):
 
 
 class _CovariateRange(NamedTuple):
-    """Bounds and mean of a covariate if the finding is present."""
+    """Lowest, highest and mean value of a covariate where the finding is present."""
 
     low: float
     high: float
     mean: float
 
 
-#: Distributions of the covariates that may drive a score; n_instances is 1 + Binomial(2, 1/4).
+#: Distributions of covariates where the finding is present; another, n_instances, is 1 + Binomial(2, 1/4).
 _DISTRIBUTIONS = {
     "area_ratio": _ScaledBeta(0.01, 0.41, 2.0, 4.0),
     "elongation": _ScaledBeta(1.0, 5.0, 1.5, 4.5),
@@ -51,10 +51,11 @@ _RANGES = {
         1.0, float(_MAX_INSTANCES), 1 + (_MAX_INSTANCES - 1) * _INSTANCE_PROBABILITY
     ),
 }
-#: Confidence if the finding is absent: Beta(2, 5), the mirror image of Beta(5, 2).
-_PROB_ABSENT = (2.0, 5.0)
+#: Parameters of the beta distribution of `prob` where the finding is absent, the mirror image of Beta(5, 2).
+_PROB_BETA_IF_ABSENT = (2.0, 5.0)
+#: Covariates on which a score may depend.
 COVARIATES = ("prob", "n_instances", "area_ratio", "elongation", "irrectangularity")
-#: Finding, and the difference of its true mean from that of the method, for every method and metric.
+#: Finding -> its shift, which is added to the true mean of every method and metric.
 TASKS: Mapping[str, float] = {
     "Atelectasis": -0.03,
     "Cardiomegaly": 0.05,
@@ -76,14 +77,14 @@ class ScoreModel:
         True slope of the score on a covariate: `prob`, `n_instances`, `area_ratio`, `elongation`,
         `irrectangularity`. A covariate left out has slope 0.
     patient : float
-        Half the width of the patient's effect, which is uniform on (-patient, patient) and shared by all
-        scores of the patient (each with its own width).
+        Half the width of the patient's effect, which is uniform on (-patient, patient). One draw for each
+        patient is scaled to this width in all scores of the patient.
     zeros : float
         Share of scores that are exactly 0, in [0, 1).
     precision : float
         Larger means less scatter: a score that is not 0 has variance m(1 - m)/(precision + 1), m its mean.
     binary : bool
-        Draw 0 or 1, as a hit, instead; `zeros` and `precision` play no role.
+        Draw 0 or 1, as for a hit; `zeros` must be 0, and `precision` has no effect.
     """
 
     mean: float
@@ -95,7 +96,7 @@ class ScoreModel:
 
 
 def _slopes_by_covariate(*slopes: float) -> dict[str, float]:
-    """Return slopes by covariate."""
+    """Return slopes by covariate, given in the order of `COVARIATES`."""
     return dict(zip(COVARIATES, slopes, strict=True))
 
 
@@ -141,8 +142,8 @@ def simulate_scores(
 ) -> pd.DataFrame:
     """Draw the scores of a study whose true parameters are known: see `simulation_truth`.
 
-    Cases belong to patients, who differ; each case has every task; if the finding is present, its size and
-    shape and the model's confidence drive the score of every method.
+    Cases belong to patients, and patients differ. Each case has every task; where the finding is present, the
+    score of every method depends on the finding's size and shape and on the model's confidence.
 
     Parameters
     ----------
@@ -155,13 +156,13 @@ def simulate_scores(
     metrics : sequence of str
         Metrics of the methods to be drawn.
     two_views : float
-        Share of patients with two cases instead of one.
+        Probability that a patient has two cases instead of one.
     prevalence : float
-        Share of cases and tasks where the finding is present. Elsewhere every score and the size and shape
-        are undefined.
+        Probability that the finding is present, for each case and task. Where it is absent, every score and
+        the size and shape are undefined.
     missing : float or mapping of str to float
-        Share of a method's outputs that are lost, completely at random: all its metrics for a case and
-        task. With a mapping, by method; a method left out loses none.
+        Probability that a method's output is lost, with all its metrics for a case and task, completely at
+        random. With a mapping, by method; a method left out loses none.
     rng : int or numpy.random.Generator
         Seed or generator.
 
@@ -177,9 +178,9 @@ def simulate_scores(
         score : float
             In [0, 1]; NaN where undefined or lost.
         prob : float
-            The model's confidence, in (0, 1): Beta(5, 2) where the finding is there, else Beta(2, 5).
+            The model's confidence, in (0, 1): Beta(5, 2) where the finding is present, else Beta(2, 5).
         label : int
-            1 where the finding is there, else 0.
+            1 where the finding is present, else 0.
         n_instances : float
             1 + Binomial(2, 1/4), mean 1.5; this and the next three are NaN where `label` is 0.
         area_ratio : float
@@ -192,8 +193,8 @@ def simulate_scores(
     Raises
     ------
     ValueRangeError
-        A share outside [0, 1]; no task, method or metric; a model that could leave [0, 1]; a slope on
-        another covariate; a method without a model of a metric.
+        A probability is outside [0, 1]; there is no task, method or metric; a model's mean could leave
+        (0, 1); a slope is on another covariate; a method has no model of a metric.
 
     Notes
     -----
@@ -203,12 +204,12 @@ def simulate_scores(
         score = 0 with probability z = zeros, else Beta(precision * m/(1 - z), precision * (1 - m/(1 - z)))
 
     or, for a binary metric, score ~ Bernoulli(m). Since every term but the first two has mean zero, the
-    mean is exactly `mean + shift`, and since E(score | x) is linear in x, least squares estimates exactly
-    the slopes: in a simple or a multiple regression, within a task or over tasks. For that to hold no m is
-    ever clipped; a model whose m could leave (0, 1) raises an error.
+    true mean is exactly `mean + shift`. Since E(score | x) is linear in x, least squares estimates the slopes
+    without bias: in a simple or a multiple regression, within a task or over tasks. This needs an m that is
+    never clipped, so a model whose m could leave (0, 1) raises an error.
 
-    Missing scores do not depend on anything, so means over the defined ones estimate the same mean. Given
-    covariates and patient, the scores of two methods are independent.
+    Whether a score is missing depends on nothing, so means over the defined scores estimate the same mean.
+    Given covariates and patient, the scores of two methods are independent.
 
     Examples
     --------
@@ -234,21 +235,22 @@ def simulate_scores(
         _check_share(share, "missing", method)
     generator = as_generator(rng)
 
-    n_views = 1 + (generator.random(n_patients) < two_views)
-    patient = np.repeat(np.arange(n_patients), n_views)
+    n_cases_of_patient = 1 + (generator.random(n_patients) < two_views)
+    # the index of each case's patient
+    patient = np.repeat(np.arange(n_patients), n_cases_of_patient)
     n_cases = len(patient)
     n_tasks = len(shifts)
     shape = (n_cases, n_tasks)
     patient_effect = generator.uniform(-1, 1, n_patients)[patient][:, None]
-    label = generator.random(shape) < prevalence
-    covariates = _draw_covariates(generator, label)
+    is_present = generator.random(shape) < prevalence
+    covariates = _draw_covariates(generator, is_present)
     shift = np.asarray(list(shifts.values()))[None, :]
     scores = np.full((*shape, len(methods), len(metrics)), np.nan)
     for i, (method, models) in enumerate(methods.items()):
-        observed = generator.random(shape) >= missing_shares.get(method, 0.0)
+        is_observed = generator.random(shape) >= missing_shares.get(method, 0.0)
         for j, metric in enumerate(metrics):
-            values = _draw_scores(generator, models[metric], shift, covariates, patient_effect, label)
-            scores[:, :, i, j] = np.where(label & observed, values, np.nan)
+            values = _draw_scores(generator, models[metric], shift, covariates, patient_effect, is_present)
+            scores[:, :, i, j] = np.where(is_present & is_observed, values, np.nan)
 
     index = pd.MultiIndex.from_product(
         [_numbered_names("c", n_cases), list(shifts), list(methods), list(metrics)],
@@ -261,14 +263,16 @@ def simulate_scores(
     frame = frame.astype({"patient": TEXT})
     frame["score"] = scores.ravel()
     frame["prob"] = np.repeat(covariates["prob"].ravel(), n_scores)
-    frame["label"] = np.repeat(label.astype(np.int64).ravel(), n_scores)
-    for name in COVARIATES[1:]:
-        frame[name] = np.repeat(np.where(label, covariates[name], np.nan).ravel(), n_scores)
+    frame["label"] = np.repeat(is_present.astype(np.int64).ravel(), n_scores)
+    for name in COVARIATES:
+        # `prob` is known for an absent finding as well
+        if name != "prob":
+            frame[name] = np.repeat(np.where(is_present, covariates[name], np.nan).ravel(), n_scores)
     return check_scores(frame)
 
 
 def _check_share(share: float, option: str, method: str | None = None) -> None:
-    """Raise ValueRangeError unless a number, that of a method if there is one, is a share."""
+    """Raise ValueRangeError unless a number, of a method if one is given, lies in [0, 1]."""
     if not 0 <= share <= 1:
         method_text = Message() if method is None else Message(" of ", method)
         raise ValueRangeError(
@@ -290,12 +294,13 @@ def simulation_truth(
     tasks, methods, metrics
         As for `simulate_scores`.
     reference : str, optional
-        The method with which others are compared; by default `human` if there is one.
+        The method with which others are compared; by default `human`, if it is among the methods.
 
     Returns
     -------
     DataFrame
-        One row per metric, method and task; after a method's tasks their average, task "Average".
+        One row per metric, method and task, and after a method's tasks a row of their average, with the task
+        "Average".
 
         metric, method, task : str
             As given.
@@ -304,9 +309,10 @@ def simulation_truth(
         difference : float
             `mean` minus that of the reference; NaN for the reference or without one.
         percent_decrease : float
-            100 (reference - method) / reference; of the averages in the row "Average". NaN likewise.
+            100 (reference - method) / reference, in the row "Average" of the average means; NaN as for
+            `difference`.
         zeros : float
-            True share of scores that are exactly 0.
+            Probability of a score of exactly 0.
         slope_prob, slope_n_instances, slope_area_ratio, slope_elongation, slope_irrectangularity : float
             True slope of the score on the covariate, the same in every task.
 
@@ -354,18 +360,16 @@ def simulation_truth(
     return pd.DataFrame(rows).astype({"metric": TEXT, "method": TEXT, "task": TEXT})
 
 
-def _draw_covariates(generator: np.random.Generator, case_task_labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Draw the covariates of every case and task; `prob` depends on the label."""
+def _draw_covariates(generator: np.random.Generator, is_present: np.ndarray) -> dict[str, np.ndarray]:
+    """Draw each covariate as an array (cases, tasks); `prob` depends on whether the finding `is_present`."""
     covariates: dict[str, np.ndarray] = {}
     for name, distribution in _DISTRIBUTIONS.items():
         low, high, a, b = distribution
-        covariates[name] = low + (high - low) * generator.beta(a, b, case_task_labels.shape)
-    a, b = _PROB_ABSENT
-    covariates["prob"] = np.where(
-        case_task_labels, covariates["prob"], generator.beta(a, b, case_task_labels.shape)
-    )
+        covariates[name] = low + (high - low) * generator.beta(a, b, is_present.shape)
+    a, b = _PROB_BETA_IF_ABSENT
+    covariates["prob"] = np.where(is_present, covariates["prob"], generator.beta(a, b, is_present.shape))
     covariates["n_instances"] = 1.0 + generator.binomial(
-        _MAX_INSTANCES - 1, _INSTANCE_PROBABILITY, case_task_labels.shape
+        _MAX_INSTANCES - 1, _INSTANCE_PROBABILITY, is_present.shape
     )
     return covariates
 
@@ -376,14 +380,14 @@ def _draw_scores(
     shift: np.ndarray,
     covariates: Mapping[str, np.ndarray],
     patient_effect: np.ndarray,
-    case_task_labels: np.ndarray,
+    is_present: np.ndarray,
 ) -> np.ndarray:
-    """Draw one score per case and task; values for an absent finding are not to be used."""
+    """Draw scores as an array (cases, tasks); those of absent findings have no meaning."""
     mean = model.mean + shift + model.patient * patient_effect
     for name, slope in model.slopes.items():
         mean = mean + slope * (covariates[name] - _RANGES[name].mean)
-    # prob of an absent finding has another distribution, so the bounds hold only where the label is 1
-    mean = np.where(case_task_labels, mean, 0.5 * (1 - model.zeros))
+    # `prob` of an absent finding has another distribution, so the mean could leave (0, 1) there
+    mean = np.where(is_present, mean, 0.5 * (1 - model.zeros))
     if model.binary:
         return (generator.random(mean.shape) < mean).astype(np.float64)
     mean_above_zero = mean / (1 - model.zeros)
@@ -396,7 +400,7 @@ def _checked_task_shifts(
     methods: Mapping[str, Mapping[str, ScoreModel]],
     metrics: Sequence[str],
 ) -> dict[str, float]:
-    """Return the shift of each task, after checking that every score stays within bounds."""
+    """Return the shift of each task; raise where names are missing or repeated, or a model is invalid."""
     for option, value in (("tasks", tasks), ("metrics", metrics)):
         if isinstance(value, str):
             raise ValueRangeError(Setting(option), " is a list of names, not one name", value=value)
@@ -439,13 +443,15 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
             value=sorted(unknown),
             choices=COVARIATES,
         )
-    valid_zeros = 0 <= model.zeros < 1 and not (model.binary and model.zeros)
-    if not (valid_zeros and model.precision > 0 and model.patient >= 0):
-        at_fault = Setting("zeros", model.zeros)
-        if valid_zeros:
-            at_fault = Setting("patient", model.patient)
-            if not model.precision > 0:
-                at_fault = Setting("precision", model.precision)
+    has_valid_zeros = 0 <= model.zeros < 1 and not (model.binary and model.zeros)
+    invalid_parameters = []
+    if not has_valid_zeros:
+        invalid_parameters.append("zeros")
+    if not model.precision > 0:
+        invalid_parameters.append("precision")
+    if not model.patient >= 0:
+        invalid_parameters.append("patient")
+    if invalid_parameters:
         raise ValueRangeError(
             f"{name}: ",
             Setting("zeros", model.zeros),
@@ -454,9 +460,10 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
             " be positive and ",
             Setting("patient", model.patient),
             " not negative",
-            option=at_fault.option,
-            value=at_fault.value,
+            option=invalid_parameters[0],
+            value=getattr(model, invalid_parameters[0]),
         )
+    # lowest and highest mean of a score: every term at its smallest and at its largest
     low = model.mean + min(shifts.values()) - model.patient
     high = model.mean + max(shifts.values()) + model.patient
     for covariate, slope in model.slopes.items():
@@ -480,6 +487,6 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
 
 
 def _numbered_names(letter: str, n: int) -> list[str]:
-    """Return the names c001, c002, ... of equal width."""
+    """Return n names such as c001, c002, ..., of equal length."""
     width = max(3, len(str(n)))
     return [f"{letter}{i:0{width}d}" for i in range(1, n + 1)]
