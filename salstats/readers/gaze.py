@@ -12,6 +12,7 @@ import pandas as pd
 from salstats.checks import check_count, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, warn
+from salstats.images.mixing import MIXING_RULES
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX_FILE,
@@ -25,7 +26,7 @@ from salstats.readers.gaze_files import (
     read_metadata,
     reason_excluded,
 )
-from salstats.readers.gaze_maps import MIXINGS, find_predictions, map_sources
+from salstats.readers.gaze_maps import find_predictions, map_sources
 from salstats.readers.prediction_files import Sources
 from salstats.study import Case, Recording, Study, returned_unchanged
 
@@ -38,7 +39,7 @@ def read_gaze(
     class_maps: Sources | None = None,
     lungs: PathLike | None = None,
     clean_lungs: bool = True,
-    mixing: str | Sequence[str] = MIXINGS,
+    mixing: str | Sequence[str] = MIXING_RULES,
     padded: bool | None = None,
     phases: int | Iterable[int] | None = None,
 ) -> Study:

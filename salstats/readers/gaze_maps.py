@@ -29,18 +29,17 @@ from salstats.readers.map_files import (
 from salstats.readers.prediction_files import Sources, source_by_series
 from salstats.study import Case, Content, Prediction, Series, shape_of
 
-#: Method of the reader who is left out.
+#: Method of the gaze of the other readers, as a map for the reader left out.
 INTEROBSERVER = "interobserver"
 #: Method of the convex hull of the lungs.
 CONVEX = "convex"
-MIXINGS = MIXING_RULES
-#: Method of maps whose option names none.
-METHOD = "saliency"
+#: Method of maps that are given without a method's name.
+DEFAULT_METHOD = "saliency"
 #: A file's name by phase and trial, and the method's name where there are several: p1_t0_am1.
-_TRIAL = re.compile(r"p(?P<phase>\d+)_t(?P<trial>\d+)(?:_(?P<method>\w+))?")
-#: The same in the study's own folders: phase_1_0.98/0.npy, and 0_am1.npy, beside pictures such as 0or.png.
+_PHASE_AND_TRIAL_NAME = re.compile(r"p(?P<phase>\d+)_t(?P<trial>\d+)(?:_(?P<method>\w+))?")
+#: The same as the study's own code writes it: phase_1_0.98/0.npy and 0_am1.npy, beside pictures (0or.png).
 _PHASE_FOLDER = re.compile(r"phase_(?P<phase>\d+)(?:_.*)?")
-_NAME_IN_PHASE = re.compile(r"(?P<trial>\d+)(?P<suffix>or|_\w+)?")
+_NAME_IN_PHASE_FOLDER = re.compile(r"(?P<trial>\d+)(?P<suffix>or|_\w+)?")
 _NO_FINDING = "nofinding"
 _NOT_LETTERS = re.compile("[^a-z]")
 
@@ -64,10 +63,10 @@ def map_sources(
     mixing: str | Sequence[str],
     padded: bool,
 ) -> dict[Series, MapSource]:
-    """Return the series of a study of gaze by their options; see `read_gaze` for each."""
+    """Return the source of each series that the options of `read_gaze` name; see there."""
     rules = dict.fromkeys([mixing] if isinstance(mixing, str) else mixing)
     for rule in rules:
-        check_choice(rule, MIXINGS, "mixing")
+        check_choice(rule, MIXING_RULES, "mixing")
     hull_folders = None if lungs is None else {CONVEX: lungs}
     sources: list[tuple[Series, MapSource]] = []
     for series, folder in _folder_by_series(maps, "maps").items():
@@ -86,14 +85,14 @@ def map_sources(
     for (name, _, _), n_series in names.items():
         if n_series > 1:
             raise SalstatsError(
-                f"{name!r} is the name of another series, too", hint="name the maps otherwise", value=name
+                f"two series have the name {name!r}", hint="give one of them another name", value=name
             )
     return dict(sources)
 
 
 def _folder_by_series(sources: Sources | None, option: str) -> dict[Series, PathLike]:
-    """Return the folders of the series that an option names."""
-    folders = source_by_series(sources, METHOD, option)
+    """Return the folders of the series that an option names; "interobserver" is an error."""
+    folders = source_by_series(sources, DEFAULT_METHOD, option)
     if any(series.method == INTEROBSERVER for series in folders):
         raise SalstatsError(
             Setting(option),
@@ -110,14 +109,17 @@ def find_predictions(
     image_of_case: Mapping[str, str],
     padded: bool | None,
 ) -> dict[Series, dict[str, Prediction]]:
-    """Find the maps of each series by case; `image_of_case` is the `dicom_id` of each case."""
+    """Return the predictions of each series by case, each with its map's file.
+
+    `image_of_case` is the `dicom_id` of each case. Warn of maps that will be stretched out of proportion.
+    """
     predictions: dict[Series, dict[str, Prediction]] = {}
     shapes = {case.case: shape_of(case) for case in cases}
     for series, source in sources.items():
         files = _file_by_case(Path(source.folder), source.suffixes, series.method, cases, image_of_case)
         predictions[series] = {}
         for case, file in files.items():
-            # absolute: a process that works on it later may be in another folder
+            # the file may be read by a process whose working directory differs
             read = partial(_read_content, source.read, file.absolute(), shapes[case])
             predictions[series][case] = Prediction("", series, read, str(file))
     _warn_of_stretched_maps(predictions, shapes, padded)
@@ -127,7 +129,7 @@ def find_predictions(
 def _read_content(
     read: Callable[[Path, tuple[int, int]], np.ndarray], file: Path, shape: tuple[int, int]
 ) -> Content:
-    """Read the map of a file for an image of some shape, as the source of the series does."""
+    """Return the map that `read` makes of a file for an image of this (height, width)."""
     return Content(saliency=read(file, shape))
 
 
@@ -136,14 +138,15 @@ def _warn_of_stretched_maps(
     shapes: Mapping[str, tuple[int, int]],
     padded: bool | None,
 ) -> None:
-    """Warn of methods whose maps will be stretched out of proportion, by the first map of each.
+    """Warn of methods whose maps will be stretched out of proportion, judged by the first map of each.
 
-    Square maps only where `padded` is None. A map that cannot be read is an error where it is scored.
+    Square maps are named only where `padded` is None. A map that cannot be read is an error later, when it is
+    scored.
     """
-    # name of a series -> sizes of its map and its image
+    # name of a series -> sizes of its map and its image, as text
     square: dict[str, str] = {}
     oblong: dict[str, str] = {}
-    # on an oblong image a map shows its proportions best
+    # oblong images first, as only these tell whether a square map is stretched
     cases = [case for case, (height, width) in shapes.items() if height != width]
     cases += [case for case, (height, width) in shapes.items() if height == width]
     for series, by_case in predictions.items():
@@ -162,9 +165,9 @@ def _warn_of_stretched_maps(
             f"{', '.join(square)}: square maps are stretched to oblong images ({first_sizes})",
             hint=Message(
                 Setting("padded", True),
-                " is right where they are of the image padded to a square, ",
+                " is right if they are of the image padded to a square, ",
                 Setting("padded", False),
-                " says that the image was stretched",
+                " if they are of the stretched image",
             ),
             option="padded",
             value=list(square),
@@ -174,15 +177,18 @@ def _warn_of_stretched_maps(
         warn(
             f"{', '.join(oblong)}: maps that are neither square nor of their image's proportions are "
             f"stretched to it ({first_sizes})",
-            hint="make them of the whole image",
+            hint="make maps of the whole image",
             value=list(oblong),
         )
 
 
 def _map_name_or_none_for_picture(file: Path, cases: Container[str]) -> str | None:
-    """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
+    """Return a file's name without ending, or p1_t0 or p1_t0_METHOD in a folder of the study's own code.
+
+    None for a picture beside a map in such a folder.
+    """
     folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
-    name_match = _NAME_IN_PHASE.fullmatch(file.stem)
+    name_match = _NAME_IN_PHASE_FOLDER.fullmatch(file.stem)
     if folder_match is None or name_match is None or file.stem in cases:
         return file.stem
     trial = name_match["trial"]
@@ -198,16 +204,16 @@ def _file_by_case(
     cases: Sequence[Case],
     image_of_case: Mapping[str, str],
 ) -> dict[str, Path]:
-    """Find the file of each case: named after it, its image, or its phase and trial (p1_t0).
+    """Return the file of each case that has one, named after the case, its image, or phase and trial (p1_t0).
 
-    Where files are named p1_t0_METHOD, a method that is among these has the files with its name, and any
-    other method the files without the name of a method.
+    Where files are named p1_t0_METHOD for this method, only those are its files; otherwise only files without
+    a method's name are. Warn of files of no case; raise where no case has a file.
     """
     study_names = {*image_of_case, *image_of_case.values()}
     files = find_case_files(folder, suffixes, partial(_map_name_or_none_for_picture, cases=study_names))
     trials: dict[str, re.Match[str]] = {}
     for name in files:
-        trial = _TRIAL.fullmatch(name)
+        trial = _PHASE_AND_TRIAL_NAME.fullmatch(name)
         if trial is not None:
             trials[name] = trial
     has_named_files = any(trial["method"] == method for trial in trials.values())
@@ -259,7 +265,7 @@ def _file_by_case(
 
 
 def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: bool) -> np.ndarray:
-    """Read a map as its file has it, or, of a padded square, the part that is the image."""
+    """Read a map; with `padded`, cut the image out of a map of the image padded to a square."""
     saliency = read_map(file)
     if padded:
         return _unpadded_if_square(saliency, shape)
@@ -269,7 +275,8 @@ def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: boo
 def _read_mask_as_map(file: Path, shape: tuple[int, int], *, may_be_square: bool = False) -> np.ndarray:
     """Read a mask as a map of 0 and 1.
 
-    It must have the image's size, as stretching would move its edges, or may be a square.
+    It must have the image's size, as stretching would move its edges; with `may_be_square`, a square of
+    another size will do.
     """
     mask = read_mask(file)
     is_square = mask.shape[0] == mask.shape[1]
@@ -284,10 +291,10 @@ def _read_mask_as_map(file: Path, shape: tuple[int, int], *, may_be_square: bool
 
 
 def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
-    """Read the convex hull of the lungs as a map of 0 and 1.
+    """Read a mask of the lungs and return its convex hull as a map of 0 and 1.
 
     A square mask of another size than the image lies on the image padded to a square, as networks that
-    segment lungs have it; its hull is taken there, and then brought to the image.
+    segment lungs see it; the hull is drawn on the square and then cut to the image.
     """
     mask = _read_mask_as_map(file, shape, may_be_square=True) > 0
     if clean:
@@ -299,7 +306,10 @@ def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.
 
 
 def _unpadded_if_square(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Cut the image out of a square map of the image padded to a square (bilinear); leave any other map."""
+    """Cut the image out of a square map of the image padded to a square (bilinear).
+
+    A map that has the image's size, is not square or holds NaN or infinity is returned as it is.
+    """
     if saliency.shape == shape or saliency.shape[0] != saliency.shape[1] or not is_finite(saliency):
         return saliency
     height, width = shape
@@ -311,10 +321,11 @@ def _unpadded_if_square(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndar
 
 
 def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
-    """Read one map that is mixed of those of several classes in an .npz.
+    """Read the maps of several classes in an .npz, and return one map mixed of them.
 
-    The class without a finding is the one called "no finding", in any spelling. There is none if no class has
-    this name; it is the first class if the file gives no names. Maps with NaN or infinity make a map of NaN.
+    The class without a finding is the one named "no finding", whatever its capitals and blanks. There is none
+    if no class has this name; it is the first class if the file gives no names. Where a map holds NaN or
+    infinity, the mixed map is NaN.
     """
     arrays = read_npz(file, ("maps", "probs", "classes"))
     if "maps" not in arrays or "probs" not in arrays:
@@ -325,7 +336,7 @@ def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bo
         )
     maps = arrays["maps"]
     probs = arrays["probs"]
-    no_finding: int | None = 0
+    no_finding_index: int | None = 0
     if "classes" in arrays:
         names = [_letters_in_lower_case(name) for name in arrays["classes"].ravel()]
         without_finding = [i for i, name in enumerate(names) if name == _NO_FINDING]
@@ -333,11 +344,11 @@ def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bo
             raise InputFileError(
                 f"{file}: 'classes' must name each of {len(probs)} maps once", column="classes", path=file
             )
-        no_finding = without_finding[0] if without_finding else None
+        no_finding_index = without_finding[0] if without_finding else None
     if maps.dtype.kind == "f" and not np.isfinite(maps).all():
         return np.full(maps.shape[1:], np.nan)
     try:
-        mixed = mixed_map_of_classes(maps, probs, rule=rule, no_finding=no_finding)
+        mixed = mixed_map_of_classes(maps, probs, rule=rule, no_finding=no_finding_index)
     except SalstatsError as error:
         raise InputFileError(
             f"{file}: ", error.message, column=error.option, value=error.value, path=file

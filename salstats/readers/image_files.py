@@ -17,14 +17,14 @@ from salstats.errors import InputFileError, MessagePart
 from salstats.files.input_files import opened
 from salstats.memory_limit import BYTES_PER_PIXEL, check_size
 
-#: Endings of images that may be grey, as maps and masks are.
-SUFFIXES = (".png", ".tif", ".tiff")
+#: Endings of images that are read as maps and masks.
+MAP_IMAGE_SUFFIXES = (".png", ".tif", ".tiff")
 
 
 class ImageFormat(NamedTuple):
-    """Beginnings of the files of a format, and Pillow's class that reads them.
+    """First bytes of the files of an image format, and Pillow's class that reads them.
 
-    The class is used, not Image.open, which only warns of an image that is too large.
+    The class is used instead of Image.open, as that only warns of an image that is too large.
     """
 
     first_bytes: tuple[bytes, ...]
@@ -47,7 +47,7 @@ _WHITE_IS_ZERO = 0
 _SAMPLE_FORMAT = 339
 _UNSIGNED = 1
 _SIGNED = 2
-#: Tag Orientation of TIFF and EXIF, and its values for images that are neither turned nor mirrored.
+#: Tag Orientation of TIFF and EXIF, and its values (None: no tag) for images neither turned nor mirrored.
 _ORIENTATION = 274
 _UPRIGHT = (None, 0, 1)
 
@@ -56,14 +56,14 @@ _UPRIGHT = (None, 0, 1)
 def opened_image(
     path: Path, formats: Sequence[str] = tuple(_FORMATS), refuse_turned: Sequence[str] = ("TIFF",)
 ) -> Iterator[Any]:
-    """Yield an image of one of some formats, of which the header alone was read.
+    """Open an image of one of `formats` and yield it with only its header read.
 
     Raises InputFileError where the file is missing, of another format or damaged, and where it holds several
-    images, or one that is too large, or (in the formats of `refuse_turned`) that a viewer would turn; in the
-    block, too, where pixels cannot be read.
+    images, or one that is too large, or (in the formats of `refuse_turned`) that a viewer would turn. An
+    error in reading pixels in the `with` block is an InputFileError as well.
     """
     with opened(path) as stream, warnings.catch_warnings():
-        # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
+        # Pillow warns of tags, which do not change the pixels, and of damage, which is an error later on
         warnings.simplefilter("ignore")
         start = stream.peek(4)
         name = ""
@@ -87,7 +87,7 @@ def opened_image(
                     value=n_images,
                 )
             if name in refuse_turned and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
-                # programs differ in whether they turn it back, and so did whoever marked it
+                # programs differ in whether they turn it, so masks may have been drawn on either form
                 raise InputFileError(
                     f"{path}: its pixels are stored turned or mirrored; save it upright",
                     path=path,
@@ -103,7 +103,7 @@ def opened_image(
 
 
 def image_shape(path: Path) -> tuple[int, int]:
-    """Return (height, width) of an image from its header; raise as `opened_image` does."""
+    """Return the (height, width) of an image from its header; raise as `opened_image` does."""
     with opened_image(path) as image:
         return image.height, image.width
 
@@ -111,8 +111,8 @@ def image_shape(path: Path) -> tuple[int, int]:
 def read_grey(path: Path, *, hint: MessagePart = "") -> np.ndarray:
     """Read the pixels of a grey PNG or TIFF as the file has them: bool, uint8, uint16, int32 or float32.
 
-    A colour image whose channels are equal is grey, and so is one with a palette of greys. `hint` says in the
-    error of another colour image what would do.
+    A colour image whose channels are equal counts as grey, and so does one with a palette of greys. Any other
+    is an error with this `hint`.
     """
     with opened_image(path, ("PNG", "TIFF")) as image:
         pixels = _grey_or_rgb(path, image)
@@ -134,12 +134,13 @@ def read_grey_or_rgb(path: Path) -> np.ndarray:
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
-    """Read an image to be shown to a network, (M, N) or (M, N, 3), as the file has its pixels.
+    """Read the pixels of an image for a network, (M, N) or (M, N, 3), as the file has them.
 
-    A PNG, JPEG, TIFF or BMP, whatever its name, or an array (`.npy`).
+    The file is a PNG, JPEG, TIFF or BMP, whatever its name, or an array (`.npy`).
     """
     file = Path(path)
     if file.suffix.lower() == ".npy":
+        # a pixel may have three numbers, red, green and blue
         return read_npy(file, BYTES_PER_PIXEL / 3)
     with opened_image(file, refuse_turned=("TIFF", "JPEG")) as image:
         if image.mode not in (*GREY_MODES, "LA", "P", "PA", "RGB", "RGBA"):
@@ -152,36 +153,42 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
             return np.array(image)
         pixels = _checked_opaque_rgb(file, image)
         if image.mode == "LA":
-            # grey, whose three channels are equal
+            # grey and transparency: the three channels made of the grey are equal
             pixels = pixels[..., 0]
         return np.ascontiguousarray(pixels)
 
 
 def npy_holds_objects(file: Path) -> bool:
-    """Return whether the header of a .npy file says that its array is of Python objects."""
+    """Return whether the array of a .npy file holds Python objects, by its header."""
     with opened(file) as stream:
         return npy_header_has_objects(stream)
 
 
 def npy_header_has_objects(stream: BinaryIO) -> bool:
-    """Return whether a header in the .npy format, at the stream's position, is of an array of objects."""
+    """Return whether the array in the .npy format at the stream's position holds Python objects.
+
+    False where the header is damaged.
+    """
     try:
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
             _, _, dtype = np.lib.format.read_array_header_1_0(stream)
         else:
             _, _, dtype = np.lib.format.read_array_header_2_0(stream)
-    # a damaged header is an error where the array is read
+    # reading the array will raise the error of a damaged header
     except Exception:
         return False
     return bool(dtype.hasobject)
 
 
 def read_npy(file: Path, memory_bytes_per_number: float = BYTES_PER_PIXEL) -> np.ndarray:
-    """Read the array of a .npy file, unpickling nothing, if it fits into memory at this size of a number."""
+    """Read the array of a .npy file; raise where it holds Python objects or is too large for the memory.
+
+    The memory that it takes is reckoned as `memory_bytes_per_number` for each of its numbers.
+    """
     with opened(file):
         try:
-            # mapped, so that the header's size is held against the file's before memory is taken
+            # a memory map fails where the file is shorter than its header says, before memory is taken
             mapped = np.lib.format.open_memmap(file, mode="r")
         # NumPy raises errors of several classes on damaged files
         except Exception as error:
@@ -192,7 +199,7 @@ def read_npy(file: Path, memory_bytes_per_number: float = BYTES_PER_PIXEL) -> np
 
 
 def _grey_or_rgb(path: Path, image: Any) -> np.ndarray:
-    """Return the pixels of an image: (M, N) of a grey one as the file has them, else (M, N, 3)."""
+    """Return the pixels of an image: of a grey one (M, N) as the file has them, of a colour one (M, N, 3)."""
     _refuse_16_bits_that_pillow_changes(path, image)
     if image.mode in GREY_MODES and "transparency" not in image.info:
         return _grey_pixels(path, image)
@@ -216,7 +223,7 @@ def _checked_opaque_rgb(path: Path, image: Any) -> np.ndarray:
 
 def _refuse_16_bits_that_pillow_changes(path: Path, image: Any) -> None:
     """Raise where Pillow would change the numbers of an image of 16 bits without a warning."""
-    # Pillow's name of the stored pixels, such as "RGB;16B", alone or first in a tuple
+    # Pillow's name for the layout of the stored pixels, such as "RGB;16B", alone or first in a tuple
     raw_mode = image.tile[0][3] if image.tile else ""
     if isinstance(raw_mode, tuple):
         raw_mode = raw_mode[0] if raw_mode else ""
@@ -233,9 +240,9 @@ def _refuse_16_bits_that_pillow_changes(path: Path, image: Any) -> None:
 
 
 def _grey_pixels(path: Path, image: Any) -> np.ndarray:
-    """Return the numbers of a grey image; raise where Pillow would give others than the file has."""
+    """Return the numbers of a grey image; raise where Pillow's numbers would differ from the file's."""
     tags = getattr(image, "tag_v2", {})
-    # Pillow turns white to black in images of 8 bits alone
+    # where the largest number is black, Pillow inverts images of 1 and 8 bits, but not others
     if image.mode not in ("1", "L") and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
         raise InputFileError(
             f"{path}: its largest number is black; save it with black as 0", path=path, value="WhiteIsZero"
@@ -243,10 +250,10 @@ def _grey_pixels(path: Path, image: Any) -> np.ndarray:
     sample_format = tags.get(_SAMPLE_FORMAT, (_UNSIGNED,))[0]
     pixels = np.array(image)
     # Pillow reads 8 bits as unsigned and 32 bits as signed, whatever the tag says
-    is_other_sign = image.mode == "L" and sample_format == _SIGNED
+    has_wrong_sign = image.mode == "L" and sample_format == _SIGNED
     if image.mode == "I" and tags and sample_format == _UNSIGNED:
-        is_other_sign = bool((pixels < 0).any())
-    if is_other_sign:
+        has_wrong_sign = bool((pixels < 0).any())
+    if has_wrong_sign:
         raise InputFileError(
             f"{path}: its numbers are signed ones of 8 bits, or of 32 bits and too large to read",
             hint="save them as real numbers (float32)",

@@ -1,4 +1,4 @@
-"""Maps that were saved as pictures in the colours of jet: their levels, and their greys."""
+"""Maps that were saved as pictures in the colour map jet: read their levels, and recognise their greys."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -12,23 +12,23 @@ from salstats.readers.image_files import read_grey, read_grey_or_rgb
 
 #: Colour maps whose pictures are read.
 COLORMAPS = ("jet",)
-#: Largest distance of a pixel to the nearest colour of jet, in steps of 1/255 along red, green and blue: what
-#: an enlarged picture has between two colours. A picture that is blended with an image lies further off.
+#: Largest distance of a pixel to the nearest colour of jet, in red, green and blue from 0 to 255. Pixels that
+#: enlarging a picture makes between two colours lie within it, those of a picture blended with an image not.
 _TOLERANCE = 24
 #: Weights of red, green and blue in Pillow's and OpenCV's grey (ITU-R BT.601), in 65,536ths.
 _GREY_WEIGHTS = (19595, 38470, 7471)
 #: The greys of the darkest blue of Matplotlib's jet and of OpenCV's.
 _DARKEST_GREYS = (14, 15)
-#: Fewest grey levels of a picture that tell whether it was in colours of jet; fewer may be any map's.
-_FEWEST_GREYS = 32
+#: With fewer distinct greys, a picture may be any map.
+_MIN_DISTINCT_GREYS = 32
 
 
 def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
     """Read a map from a PNG or TIFF: grey values as the file has them, or levels of jet, 0 to 255.
 
-    A colour picture is an InputFileError where `colormap` is None, and where it is "jet" but a pixel has no
-    colour of it. So is a grey picture that was made of one in the colours of jet, as far as it can be seen,
-    see `is_jet_picture_in_grey`: two levels have one grey.
+    A colour picture is an InputFileError where `colormap` is None, and where it is "jet" but a pixel is far
+    from every colour of jet. So is a grey picture that `is_jet_picture_in_grey` takes for one in the colours
+    of jet made grey, as two levels of jet can have the same grey.
     """
     if colormap is None:
         pixels = read_grey(
@@ -59,22 +59,22 @@ def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
 def levels_of_jet(file: Path, pixels: np.ndarray) -> np.ndarray:
     """Return the levels, 0 to 255, of a picture (M, N, 3) in OpenCV's or in Matplotlib's colours of jet."""
     red, green, blue = np.moveaxis(pixels.astype(np.int64), -1, 0)
+    # each distinct colour, as one whole number, is looked up once
     codes, code_of_pixel = np.unique(65536 * red + 256 * green + blue, return_inverse=True)
     colours = np.column_stack([codes // 65536, codes // 256 % 256, codes % 256])
     distances = np.full(len(colours), np.inf)
     levels = np.zeros(len(colours), np.intp)
     for table in _opencv_and_matplotlib_jet_colours():
-        nearest = KDTree(table).query(colours)
-        table_distances = np.asarray(nearest[0])
+        table_distances, table_levels = KDTree(table).query(colours)
         # the table with the smaller distances is the one that drew the picture
-        if table_distances.sum() < distances.sum():
-            distances = table_distances
-            levels = np.asarray(nearest[1])
+        if np.sum(table_distances) < distances.sum():
+            distances = np.asarray(table_distances)
+            levels = np.asarray(table_levels)
     if distances.max() > _TOLERANCE:
         colour = colours[distances.argmax()].tolist()
         raise InputFileError(
-            f"{file}: the colour {tuple(colour)} is none of jet",
-            hint="a map that is blended with its image or has a frame cannot be read back, save its numbers",
+            f"{file}: the colour {tuple(colour)} is not a colour of jet",
+            hint="a map that is blended with its image or has a frame cannot be read back; save its numbers",
             path=file,
             value=tuple(colour),
         )
@@ -82,18 +82,19 @@ def levels_of_jet(file: Path, pixels: np.ndarray) -> np.ndarray:
 
 
 def is_jet_picture_in_grey(pixels: np.ndarray) -> bool:
-    """Return whether a grey picture of 8 bits has all its levels from colours of jet.
+    """Return whether a grey picture of 8 bits seems to be a picture in the colours of jet made grey.
 
-    Its darkest level is that of the lowest colour, a dark blue (14 or 15 of 255), it has at least 32 levels,
-    and each is the grey of a colour of jet: of the levels from there to its brightest, 226, a quarter is not.
+    It does if its darkest grey is that of jet's lowest colour, a dark blue (14 or 15 of 255), it has at least
+    32 distinct greys, and each is the grey of a colour of jet, as three quarters of those from 14 to 226 are.
     """
     if pixels.dtype != np.uint8:
         return False
     greys = np.flatnonzero(np.bincount(pixels.ravel(), minlength=256))
-    # nearly every map of another kind ends here, before any colour is looked up
-    if len(greys) < _FEWEST_GREYS or greys[0] not in _DARKEST_GREYS:
+    # a quick test for nearly every other map, before any colour is looked up
+    if len(greys) < _MIN_DISTINCT_GREYS or greys[0] not in _DARKEST_GREYS:
         return False
     for table in _opencv_and_matplotlib_jet_colours():
+        # weighted sum, rounded to the nearest whole number
         greys_of_jet = (table.astype(np.int64) @ _GREY_WEIGHTS + 32768) // 65536
         if greys[0] == greys_of_jet.min() and np.isin(greys, greys_of_jet).all():
             return True
@@ -106,6 +107,6 @@ def _opencv_and_matplotlib_jet_colours() -> tuple[np.ndarray, np.ndarray]:
     from matplotlib import colormaps
 
     levels = np.arange(256, dtype=np.uint8)
-    # OpenCV colours pictures, here one of a single row
+    # OpenCV takes a picture, here of a single row
     [blue_green_red] = cv2.applyColorMap(levels[np.newaxis], cv2.COLORMAP_JET)
     return blue_green_red[:, ::-1], colormaps["jet"](levels, bytes=True)[:, :3]

@@ -16,7 +16,7 @@ from salstats.readers.cells import EXACT_FLOAT_LIMIT, PathLike, TableOptions
 from salstats.readers.score_layouts import ScoreLayout, missing_case_error, with_combined_case
 from salstats.readers.tables import FileTable, read_table
 
-#: A file or frame of covariates, or covariates by name, each in a file with a task per column.
+#: A file or frame of covariates, or a file for each covariate's name, with a task per column.
 Join: TypeAlias = PathLike | pd.DataFrame | Mapping[str, PathLike]
 
 
@@ -41,24 +41,24 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     features : DataFrame
         One row per case, or per case and task, with covariate columns.
     name : str
-        What to call `features` in a message, such as its file name.
+        Name of `features` in messages, such as its file.
 
     Returns
     -------
     DataFrame
-        `scores` with its rows, index and identifiers as they are and the columns of `features` added; NaN
-        where a case has none, with a warning that counts them.
+        `scores` with its rows, index and identifiers as they are and the columns of `features` added. Cases
+        that `features` lacks have NaN, with a warning that counts them.
 
     Raises
     ------
     ColumnError
-        A frame has no column `case`; a case or task of `features` is empty or stands twice; a column is in
-        both frames; a column is named like a task; no case is in both.
+        A frame has no column `case`; a case or task of `features` is empty or in two rows; a column is in
+        both frames; a column of `features` is named like a task; no case is in both.
 
     Notes
     -----
-    Identifiers are compared as text: the number 7 is "7", and "007" is another case. Floats from 2^53 on,
-    which do not tell whole numbers apart, are an error.
+    Identifiers are compared as text: the number 7 is "7", and "007" is another case. Floats from 2^53 on are
+    an error, as they are not exact.
 
     Examples
     --------
@@ -98,13 +98,13 @@ def _join(scores: pd.DataFrame, features: pd.DataFrame, name: str, path: Path | 
         )
     scores_keys = pd.DataFrame({c: _identifier_text(scores[c], "scores") for c in on})
     features_keys = pd.DataFrame({c: _identifier_text(features[c], name) for c in on})
-    labels = features.index.to_numpy()
+    row_names = features.index.to_numpy()
     for column in on:
         empty = features_keys[column].isna() | features_keys[column].eq("")
         if empty.any():
             position = int(np.flatnonzero(empty.to_numpy())[0])
             raise ColumnError(
-                f"column {column!r} of {name} is empty in row {labels[position]}",
+                f"column {column!r} of {name} is empty in row {row_names[position]}",
                 hint="every row needs one",
                 column=column,
                 rows=[position],
@@ -120,7 +120,7 @@ def _join(scores: pd.DataFrame, features: pd.DataFrame, name: str, path: Path | 
         if "task" not in on:
             hint = "if they differ by task, both frames need a column 'task'"
         raise ColumnError(
-            f"rows {labels[first]} and {labels[second]} of {name} are the same case ({case})",
+            f"rows {row_names[first]} and {row_names[second]} of {name} are the same case ({case})",
             hint=hint,
             column="case",
             rows=[first, second],
@@ -128,7 +128,7 @@ def _join(scores: pd.DataFrame, features: pd.DataFrame, name: str, path: Path | 
         )
     row_of_code = np.full(int(codes.max()) + 1, -1)
     row_of_code[features_codes] = np.arange(len(features_keys))
-    # of each row of the scores the row of the features, -1 where these lack the case
+    # for each row of the scores the row of the features, -1 where these lack the case
     rows = row_of_code[scores_codes]
     key_names = " and ".join(on)
     if (rows < 0).all():
@@ -153,7 +153,7 @@ def _join(scores: pd.DataFrame, features: pd.DataFrame, name: str, path: Path | 
             rows=np.flatnonzero(rows < 0).tolist(),
             path=path,
         )
-    # row -1 is in no frame, so that reindexing leaves its cells empty
+    # the features have no row -1, so that reindexing leaves its cells empty
     added = features.drop(columns=on).reset_index(drop=True).reindex(rows).set_axis(scores.index)
     return pd.concat([scores, added], axis=1)
 
@@ -183,10 +183,7 @@ def _identifier_text(column: pd.Series, frame_name: str) -> pd.Series:
 
 
 def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:
-    """Read the tables that `join` names, in order.
-
-    A file of one covariate, `{"prob": "confidence.csv"}`, is returned with the name of the covariate.
-    """
+    """Return the frames, and the tables of the files, that `join` names, in its order."""
     entries: Iterable[Any]
     if isinstance(join, str | os.PathLike | pd.DataFrame | Mapping) or not isinstance(join, Iterable):
         entries = [join]
@@ -212,20 +209,22 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
 
 
 def _check_covariate_name_and_path(name: object, path: object) -> None:
-    """Raise where an entry of a mapping is no name and path."""
+    """Raise where an entry of a mapping is not the name of a covariate and a path."""
     if not isinstance(name, str) or not name.strip() or name in (*IDENTIFIER_COLUMNS, "score"):
-        raise SalstatsError(Setting("join"), f" gives {name!r}, which is no name of a covariate", value=name)
+        raise SalstatsError(
+            Setting("join"), f" gives {name!r}, which cannot be the name of a covariate", value=name
+        )
     if not isinstance(path, str | os.PathLike):
         raise SalstatsError(
             Setting("join"),
-            f" must name a file of {name!r}, not a {type(path).__name__}",
+            f" must name the file of {name!r}, not a {type(path).__name__}",
             value=path,
             column=name,
         )
 
 
 def all_columns_of_joined_files(tables: Sequence[Joined]) -> set[str]:
-    """Return the columns of joined files, which `rename` may name too."""
+    """Return the names of all columns in joined files."""
     return {column for entry in tables if isinstance(entry, JoinedFile) for column in entry.table.columns}
 
 
@@ -249,20 +248,20 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
             and set(layout.case_columns) <= set(table.columns)
         ):
             table = with_combined_case(table, layout.case_columns)
-        # the scores have the columns that make a case's name already
+        # the scores already have the columns that a case's name is made of
         case_columns = [c for c in layout.case_columns if c in table.columns and c not in KEY_COLUMNS]
         table = table.with_cells(table.cells.drop(columns=case_columns))
         if "case" not in table.columns:
             raise missing_case_error(table, joined=True)
         if covariate is not None:
             table = _stack_task_columns(table, covariate, data)
-        # rows are called by their number in the file
+        # messages name a row by its number in the file
         data = _join(data, table.typed_frame().set_axis(table.row_numbers), str(table.file), table.file)
     return data
 
 
 def _stack_task_columns(table: FileTable, covariate: str, data: pd.DataFrame) -> FileTable:
-    """Return a table with a task per column as one covariate of cases and tasks."""
+    """Return a table with a task per column as a table with a row per case and task and one covariate."""
     file = table.file
     if "task" not in data.columns:
         raise ColumnError(

@@ -14,7 +14,7 @@ from salstats.readers.cells import TableOptions
 from salstats.readers.tables import read_table
 from salstats.readers.xlsx import sheet_names
 
-#: Name of each method's column in the workbooks, without `score_`, and what it is called in a frame.
+#: Name of each method's column in the workbooks, without `score_` -> its name in a frame.
 METHODS = {
     "interobserver": "interobserver",
     "sono": "gradcam_woag",
@@ -27,6 +27,7 @@ METHODS = {
 METRICS = ("sncc", "ncc", "auc", "sauc")
 #: Majority labels of the second workbook.
 LABELS = ("abnormal", "pleural", "parenchymal", "cardiomediastinal")
+#: Names of the study's three workbooks.
 JOINT = "joint_scores_table1_table2_etsaliencymaps.xlsx"
 NORMAL_ABNORMAL = "normal_abnormal_separated.xlsx"
 CLASSIFICATION = "auc_classification_etsaliencymap_paper.xlsx"
@@ -40,13 +41,13 @@ class _ScoreSheet:
     workbook: str
     #: Name of the sheet in its workbook.
     name: str
-    #: Mixing of classes behind Grad-CAM.
+    #: Rule by which the maps of classes were mixed, for Grad-CAM.
     mixing: str
     #: Beginning of the names of its cases.
     case_prefix: str
     #: Column of the network's number.
     seed_column: str
-    #: The sheet has a column for the reading.
+    #: Whether the sheet has a column for the reading.
     has_readings: bool = False
     #: Columns of the image's majority labels, in the order of `LABELS`.
     label_columns: tuple[str, ...] = ()
@@ -72,13 +73,13 @@ SHEETS = tuple(_SCORE_SHEETS)
 def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "thresholded") -> pd.DataFrame:
     """Read the per-case scores of the study, one sheet of its workbooks, as a scores frame.
 
-    The score says how well a map agrees with where one radiologist looked: five readings of each of 91
-    chest X-rays, maps of five networks that differ in their seed. Larger is better for every metric.
+    A score tells how well a map agrees with where one radiologist looked. There are five readings of each of
+    91 chest X-rays, and maps of five networks that differ in their seed. Larger is better for every metric.
 
     Parameters
     ----------
     folder : str or path
-        Where the three workbooks are; `datasets.fetch_lanfredi2021()` gets them.
+        The folder of the three workbooks; `datasets.fetch_lanfredi2021()` downloads them.
     sheet : {"thresholded", "weighted", "uniform", "normal_abnormal"}
         The first three are the sheets of the joint workbook, named after how Grad-CAM's classes were
         mixed. The fourth is the other workbook, uniform mixing only, with majority labels.
@@ -86,20 +87,20 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     Returns
     -------
     DataFrame
-        A scores frame of 54,600 rows, sorted as the workbook is and, within its row, as `METHODS`.
+        A scores frame of 54,600 rows: for each row of the workbook, in its order, a row for each method.
 
         case : str
             Phase and trial, which together name an image: `p1_t002` in the joint workbook, `q1_t002` in
             the other. These are two runs with trials numbered anew: equal numbers are different images.
         reader : str
-            Which of the five readings of the image, "0" to "4"; see Notes.
+            Number of the reading, one of five of the image, "0" to "4"; see Notes.
         seed : str
-            Which network, "1" to "5".
+            Number of the network, "1" to "5".
         method : str
             `interobserver` (the other four readings), `gradcam_woag` and `gradcam_wag` (networks without
             and with attention gates), `am1`, `am2` (the gates' maps), `convex` (segmentation).
         mixing : str
-            Mixing of the sheet. It concerns Grad-CAM only.
+            Mixing of the sheet. It matters for Grad-CAM only.
         metric : str
             `sncc`, `ncc`, `auc` or `sauc`.
         score : float
@@ -110,9 +111,9 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     Raises
     ------
     InputFileError
-        A workbook is missing, is not what its name says, or has rows for which a reading cannot be told.
+        A workbook is missing, is not the published one, or has rows whose reading cannot be found out.
     ValueRangeError
-        Another `sheet`.
+        `sheet` is not one of the four.
 
     Notes
     -----
@@ -145,10 +146,10 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
 
 
 def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
-    """Read all sheets of per-case scores that a workbook of the study has, below each other.
+    """Read all sheets of per-case scores of one of the study's workbooks into one frame.
 
-    `dataset` is the sheet, which tells apart scores that differ in the mixing of classes. None where the file
-    is no such workbook.
+    `dataset` is the sheet, as sheets differ in the mixing of classes. None where the file is not one of the
+    study's workbooks with scores.
     """
     if file.suffix.lower() != ".xlsx" or not file.is_file():
         return None
@@ -185,6 +186,7 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     )
     readings = values["index_image"] if layout.has_readings else _reading_number_of_each_row(file, frame)
     frame["reader"] = readings.astype(TEXT)
+    # a sheet has either no label columns or one for each label
     for label, column in zip(LABELS, layout.label_columns, strict=False):
         frame[label] = values[column]
     # a row for each method, in the order of the columns
@@ -196,9 +198,9 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
 
 
 def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read how well the study's networks classify: the area under the ROC curve of each.
+    """Read the area under the ROC curve of each of the study's networks, as in the study's Appendix A.
 
-    As for `read_lanfredi2021`; the numbers are those of the study's Appendix A.
+    `folder` and the error of a missing workbook are as for `read_lanfredi2021`.
 
     Returns
     -------
@@ -208,13 +210,13 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
         model : str
             `woag` or `wag`: without or with attention gates.
         seed : str
-            Which network, "1" to "5". Seed 1 of one model has nothing to do with seed 1 of the other.
+            Number of the network, "1" to "5". Seed 1 of one model has nothing to do with seed 1 of the other.
         auroc : float
             Area under the ROC curve, averaged over the 14 labels; larger is better, 0.5 is chance.
 
     Examples
     --------
-    Without the workbooks the message says where they are:
+    Without the workbooks, the message tells where to get them:
 
     >>> read_lanfredi2021_classification("elsewhere")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -237,7 +239,7 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
 
 
 def workbook_path(folder: str | os.PathLike[str], name: str) -> Path:
-    """Return the path of a workbook; where it is missing, the error tells where to get it."""
+    """Return the path of a workbook; raise where it is missing, with the place to get it from."""
     file = Path(folder) / name
     if not file.is_file():
         raise InputFileError(
@@ -251,7 +253,7 @@ def workbook_path(folder: str | os.PathLike[str], name: str) -> Path:
 def _number_columns_and_text_column(
     file: Path, sheet: str, number_columns: list[str], text_column: str
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """Return columns of finite numbers of a sheet as a frame, and one column of text."""
+    """Read a frame of columns of finite numbers from a sheet, and one column of text, as (numbers, text)."""
     table = replace(read_table(file, TableOptions(sheet=sheet)), error_class=InputFileError)
     table.check_columns([*number_columns, text_column], "it is not the published workbook")
     numbers = pd.DataFrame(table.finite_numbers(number_columns), columns=number_columns)
@@ -259,7 +261,10 @@ def _number_columns_and_text_column(
 
 
 def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:
-    """Return the position of each row among those of its case, seed and metric, from 0."""
+    """Return the position of each row among those of its case, seed and metric, from 0, as its reading.
+
+    Raise where some case, seed and metric has more or fewer rows than the others.
+    """
     groups = keys.groupby(["case", "seed", "metric"], sort=False)
     sizes = groups.size()
     if sizes.nunique() != 1:

@@ -1,4 +1,4 @@
-"""Maps and masks that other tools wrote, one file a case: PNG, TIFF, NPY, NPZ or a run-length code."""
+"""Maps and masks that other tools wrote, a file for each case: PNG, TIFF, NPY, NPZ or a run-length code."""
 
 import os
 import zipfile
@@ -22,18 +22,18 @@ from salstats.readers.jet_pictures import read_map_picture
 from salstats.readers.pickles import read_pickle
 
 #: Endings of files of maps and of masks.
-MAP_SUFFIXES = (*image_files.SUFFIXES, ".npy", ".npz")
+MAP_SUFFIXES = (*image_files.MAP_IMAGE_SUFFIXES, ".npy", ".npz")
 MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
 #: Endings of files of volumes, which are not read.
 VOLUME_SUFFIXES = (".nii", ".nii.gz", ".mha", ".mhd", ".nrrd")
-#: What to do with a volume.
-SLICES = Message(
+#: Hint of errors about volumes.
+SLICES_HINT = Message(
     "volumes are not read today, maps and masks have two dimensions: save each slice as a file of its own, "
     "such as CASE_z012.npy, and give ",
     Setting("patient_from", "(.+)_z"),
 )
-#: Numbers that mark a pixel of a mask: 1, or the largest number of 8 or of 16 bits.
-_MARKS = (1, 255, 65535)
+#: Numbers of which one marks the pixels of a mask: 1, or the largest number of 8 or of 16 bits.
+_MARK_VALUES = (1, 255, 65535)
 
 
 def find_case_files(
@@ -43,9 +43,9 @@ def find_case_files(
 ) -> dict[str, Path]:
     """Find the file of each case in a folder and below, in the order of the cases.
 
-    The case is the file's name without its ending, or what `case_of_file` gives (None passes a file over).
-    Links to files are followed, links to folders are not, with a warning, so that the search stays within
-    the folder and ends. Names that begin with a dot are left out; two files of one case are an error.
+    The case is the file's name without its ending, or the result of `case_of_file` (None: skip the file).
+    Links to files are followed; links to folders are not, with a warning, so that the search stays within
+    the folder and ends. Files whose names begin with a dot are left out. Two files of one case are an error.
     """
     files: dict[str, Path] = {}
     for path in files_below(Path(folder)):
@@ -65,7 +65,9 @@ def find_case_files(
                 path=path,
             )
         if not path.is_file():
-            raise InputFileError(f"{path}: a link to a file that is not there, or no plain file", path=path)
+            raise InputFileError(
+                f"{path}: a link to a file that does not exist, or not a plain file", path=path
+            )
         files[case] = path
     if not files:
         raise _no_file_error(Path(folder), suffixes)
@@ -94,7 +96,7 @@ def find_files_by_task_and_case(
         }
     if task_outside_folders is None:
         raise InputFileError(
-            f"{outside[0]}: lies in no folder of its task, {root.name}/TASK/{outside[0].name}",
+            f"{outside[0]}: must lie in the folder of its task, {root.name}/TASK/{outside[0].name}",
             column="task",
             path=outside[0],
         )
@@ -109,7 +111,7 @@ def find_files_by_task_and_case(
 
 
 def _no_file_error(folder: Path, suffixes: Sequence[str]) -> InputFileError:
-    """Make the error of a folder without files of some endings, which names the endings that it has."""
+    """Make the error of a folder without files of these endings; its value are the endings there are."""
     names = [path.name.lower() for path in files_below(folder)]
     endings = sorted({Path(name).suffix for name in names} - {""})
     content = "it is empty"
@@ -118,7 +120,7 @@ def _no_file_error(folder: Path, suffixes: Sequence[str]) -> InputFileError:
     has_volumes = any(name.endswith(VOLUME_SUFFIXES) for name in names)
     return InputFileError(
         f"{folder}: holds no file whose name ends in {', '.join(suffixes)} ({content})",
-        hint=SLICES if has_volumes else "",
+        hint=SLICES_HINT if has_volumes else "",
         value=endings,
         path=str(folder),
         choices=suffixes,
@@ -131,10 +133,10 @@ def files_below(folder: Path) -> list[Path]:
     files: list[Path] = []
     linked: list[Path] = []
 
-    def fail(error: OSError) -> None:
+    def raise_input_file_error(error: OSError) -> None:
         raise InputFileError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
 
-    for parent_name, subfolders, names in os.walk(folder, onerror=fail):
+    for parent_name, subfolders, names in os.walk(folder, onerror=raise_input_file_error):
         parent = Path(parent_name)
         # os.walk enters the folders that stay in its list
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
@@ -152,24 +154,24 @@ def files_below(folder: Path) -> list[Path]:
 def read_map(path: str | os.PathLike[str], *, colormap: str | None = None) -> np.ndarray:
     """Read a saliency map from a file as float64, with the file's numbers, NaN and infinity included.
 
-    A .npy holds an array, or a dict with one (read by `read_pickle`, which runs nothing), an .npz one array;
-    a .png or .tif is grey, of 8 or 16 bits (a TIFF also of floats), or with `colormap="jet"` in its colours,
-    whose levels are the map. Axes of length one in front are dropped. Anything else is an InputFileError that
-    names the file.
+    A .npy holds an array, or a dict with one array (read by `read_pickle`, which runs no code), an .npz one
+    array. A .png or .tif is grey, of 8 or 16 bits (a TIFF also of floats), or with `colormap="jet"` a picture
+    in the colours of jet, whose levels (0 to 255) are the map. Leading axes of length one are dropped.
+    Anything else is an InputFileError.
     """
     file = Path(path)
-    if file.suffix.lower() in image_files.SUFFIXES:
+    if file.suffix.lower() in image_files.MAP_IMAGE_SUFFIXES:
         return read_map_picture(file, colormap).astype(np.float64)
     saliency = checked_2d_array(file, _read_array(file, MAP_SUFFIXES, "map"), "map")
-    # a NaN that signals is a NaN; NumPy warns of it where it changes the type
+    # NumPy warns where it converts a signalling NaN to another type; here it is a NaN like any other
     with np.errstate(invalid="ignore"):
         return saliency.astype(np.float64)
 
 
 def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str, rows: Sequence[int] = ()) -> None:
-    """Warn where the array of a .npy file covers its image only when rows and columns are exchanged.
+    """Warn where the array of a .npy file has its image's proportions only with rows and columns exchanged.
 
-    `location` says in the message where the map stands, and `rows` are its rows of a table.
+    `location` names the map in the message, and `rows` are its rows in a table.
     """
     shape = _npy_shape_or_empty(file)
     if not _is_2d_and_cannot_cover(shape, image_shape) or not may_cover_whole_image(shape[::-1], image_shape):
@@ -189,33 +191,33 @@ def warn_of_stretched_maps(
 ) -> None:
     """Warn of maps whose proportions are not those of their image, so that scoring stretches them.
 
-    `files` are the maps by case, and `shapes` the sizes of the images. Turned maps, of which `warn_if_turned`
-    warns, are not counted.
+    `files` are pairs of case and map, and `shapes` the (height, width) of the image of each case. Turned
+    maps, for which there is `warn_if_turned`, are left out.
     """
     _warn_of_stretched_maps(
-        [sizes for sizes in _sizes_of_misfits(files, shapes) if not sizes.is_turned], source
+        [misfit for misfit in _misfit_shapes(files, shapes) if not misfit.is_turned], source
     )
 
 
 def warn_of_turned_and_stretched_maps(
     files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None], source: object
 ) -> None:
-    """Warn of maps that cover their image only when rows and columns are exchanged, and of stretched ones.
+    """Warn of maps that fit their image only with rows and columns exchanged, and of stretched maps.
 
     The arguments are those of `warn_of_stretched_maps`.
     """
-    misfits = _sizes_of_misfits(files, shapes)
+    misfits = _misfit_shapes(files, shapes)
     _warn_of_misfits(
-        [sizes for sizes in misfits if sizes.is_turned],
+        [misfit for misfit in misfits if misfit.is_turned],
         source,
         "cover their image only with rows and columns exchanged (height x width: {example})",
         "turn these maps, or the masks of these cases; the first axis of an array runs downwards",
     )
-    _warn_of_stretched_maps([sizes for sizes in misfits if not sizes.is_turned], source)
+    _warn_of_stretched_maps([misfit for misfit in misfits if not misfit.is_turned], source)
 
 
 class _MisfitShapes(NamedTuple):
-    """Height and width of a case's map and of its image."""
+    """Shape of a case's map and (height, width) of its image, where their proportions differ."""
 
     case: str
     map_shape: tuple[int, ...]
@@ -223,14 +225,14 @@ class _MisfitShapes(NamedTuple):
 
     @property
     def is_turned(self) -> bool:
-        """Whether the map covers its image when rows and columns are exchanged."""
+        """Whether the map has its image's proportions when rows and columns are exchanged."""
         return may_cover_whole_image(self.map_shape[::-1], self.image_shape)
 
 
-def _sizes_of_misfits(
+def _misfit_shapes(
     files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None]
 ) -> list[_MisfitShapes]:
-    """Return the sizes of the maps that do not cover their image; each header is read once."""
+    """Return the shapes of maps that do not have their image's proportions; only headers are read."""
     misfits = []
     for case, file in files:
         image_shape = shapes.get(case)
@@ -243,7 +245,7 @@ def _sizes_of_misfits(
 
 
 def _is_2d_and_cannot_cover(shape: tuple[int, ...], image_shape: tuple[int, int]) -> bool:
-    """Return whether a map of two axes cannot be of the whole image; others are not judged."""
+    """Return whether a map has two axes and not the proportions of its image."""
     return len(shape) == 2 and not may_cover_whole_image(shape, image_shape)
 
 
@@ -261,10 +263,10 @@ def _warn_of_stretched_maps(misfits: Sequence[_MisfitShapes], source: object) ->
 def _warn_of_misfits(
     misfits: Sequence[_MisfitShapes], source: object, problem_template: str, hint: str
 ) -> None:
-    """Warn of the cases of some maps, if there are any; the template shows the sizes of the first."""
+    """Warn of the cases of some maps, if there are any; {example} in the template is the first's shapes."""
     if not misfits:
         return
-    cases = list(dict.fromkeys(sizes.case for sizes in misfits))
+    cases = list(dict.fromkeys(misfit.case for misfit in misfits))
     _, map_shape, image_shape = misfits[0]
     example = f"{map_shape[0]} x {map_shape[1]} on {image_shape[0]} x {image_shape[1]}"
     warn(
@@ -278,32 +280,32 @@ def _warn_of_misfits(
 
 
 def _header_shape_or_empty(file: Path) -> tuple[int, ...]:
-    """Return the shape in the header of an image or of a .npy file; an empty one for other files."""
-    if file.suffix.lower() in image_files.SUFFIXES:
+    """Return the shape in the header of an image or of a .npy file; () for damaged and other files."""
+    if file.suffix.lower() in image_files.MAP_IMAGE_SUFFIXES:
         try:
             return image_files.image_shape(file)
-        # a damaged map is an error where it is scored
+        # scoring will raise the error of a damaged map
         except SalstatsError:
             return ()
     return _npy_shape_or_empty(file)
 
 
 def _npy_shape_or_empty(file: Path) -> tuple[int, ...]:
-    """Return the shape in the header of a .npy file; an empty one for damaged and other files."""
+    """Return the shape in the header of a .npy file; () for damaged and other files."""
     if file.suffix.lower() != ".npy":
         return ()
     try:
         return tuple(np.load(file, mmap_mode="r", allow_pickle=False).shape)
-    # a damaged map is an error where it is scored
+    # scoring will raise the error of a damaged map
     except Exception:
         return ()
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
-    """Read a mask from a file: one that `read_map` reads, or a .json that holds one COCO run-length code.
+    """Read a mask as an array of bool: a grey image or an array, as `read_map`, or a COCO code in a .json.
 
     A pixel is marked where its number exceeds `threshold`; without one the file must hold a mask: bool, or 0
-    and one of 1, 255 and 65535. Arrays of bool and run-length codes are masks, whatever the threshold.
+    and one of 1, 255 and 65535. For arrays of bool and run-length codes the threshold does not matter.
     """
     file = Path(path)
     if file.suffix.lower() == ".json":
@@ -320,7 +322,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
 
 
 def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) -> Rle:
-    """Read the run-length code of a mask in a file, as `read_mask` reads masks."""
+    """Read a mask as a run-length code, from the files that `read_mask` reads."""
     file = Path(path)
     if file.suffix.lower() == ".json":
         try:
@@ -336,12 +338,12 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
 
 
 def _mask_of_numbers(file: Path, numbers: np.ndarray) -> np.ndarray:
-    """Return the marked pixels of a mask, whose numbers must be 0 and one other."""
-    marked = np.asarray(numbers != 0)
-    marks = numbers[marked]
-    # as a number of Python: NumPy's number of 16 bits could not be compared with 65535
-    if not marks.size or (marks[0].item() in _MARKS and (marks == marks[0]).all()):
-        return marked
+    """Return True for each pixel that is not 0; raise where the numbers are not 0 and one mark."""
+    is_marked = np.asarray(numbers != 0)
+    marks = numbers[is_marked]
+    # a Python number, as NumPy numbers of 8 bits cannot be compared with 65535
+    if not marks.size or (marks[0].item() in _MARK_VALUES and (marks == marks[0]).all()):
+        return is_marked
     values = np.unique(numbers)
     examples = ", ".join(f"{v:g}" for v in values[:6].tolist())
     if len(values) > 6:
@@ -355,11 +357,14 @@ def _mask_of_numbers(file: Path, numbers: np.ndarray) -> np.ndarray:
 
 
 def checked_2d_array(file: Path, array: np.ndarray, content_name: str) -> np.ndarray:
-    """Return the array of a map or mask, bool or real numbers, in two dimensions, or raise."""
+    """Return the array of a map or mask in two dimensions, without leading axes of length one.
+
+    Raise where it has more dimensions, is empty, or does not hold bool or real numbers.
+    """
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
-            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {content_name}; "
-            "it has numbers",
+            f"{file}: an array of shape {array.shape} and type {array.dtype} is not a {content_name}, "
+            "which holds numbers",
             path=file,
             value=array.dtype,
         )
@@ -368,7 +373,7 @@ def checked_2d_array(file: Path, array: np.ndarray, content_name: str) -> np.nda
         if array.ndim == 3 and array.shape[2] in (3, 4):
             hint = "its last axis looks like colours; save one number for each pixel"
         elif array.ndim > 2:
-            hint = SLICES
+            hint = SLICES_HINT
         raise InputFileError(
             f"{file}: its array has shape {array.shape}; a {content_name} is (height, width)",
             hint=hint,
@@ -381,7 +386,7 @@ def checked_2d_array(file: Path, array: np.ndarray, content_name: str) -> np.nda
 def _read_array(file: Path, suffixes: Sequence[str], content_name: str) -> np.ndarray:
     """Read the array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
-    if suffix in image_files.SUFFIXES:
+    if suffix in image_files.MAP_IMAGE_SUFFIXES:
         return image_files.read_grey(file)
     if suffix == ".npz":
         return _only_array_of_npz(file)
@@ -395,13 +400,13 @@ def _read_array(file: Path, suffixes: Sequence[str], content_name: str) -> np.nd
 
 
 def _array_of_pickled_dict(file: Path) -> np.ndarray:
-    """Read the one array of a dict that `numpy.save` wrote; nothing in it is run."""
+    """Read the only array in a dict that `numpy.save` pickled; no code in it is run."""
     with opened(file) as stream:
-        beginning = stream.read(12)
+        first_bytes = stream.read(12)
     # numpy.lib.format: 6 bytes of magic string, 2 of the version, 2 (version 1) or 4 of the header's length
-    major_version = beginning[6]
+    major_version = first_bytes[6]
     header_start = 10 if major_version == 1 else 12
-    header_length = int.from_bytes(beginning[8:header_start], "little")
+    header_length = int.from_bytes(first_bytes[8:header_start], "little")
     content = read_pickle(file, skip_bytes=header_start + header_length)
     arrays = []
     if isinstance(content, dict):
@@ -409,7 +414,7 @@ def _array_of_pickled_dict(file: Path) -> np.ndarray:
     if len(arrays) != 1:
         raise InputFileError(
             f"{file}: holds Python objects with {len(arrays)} arrays",
-            hint="an array, or a dict with one, is wanted",
+            hint="save an array, or a dict with one",
             path=file,
             value=len(arrays),
         )
@@ -418,12 +423,12 @@ def _array_of_pickled_dict(file: Path) -> np.ndarray:
 
 
 def _only_array_of_npz(file: Path) -> np.ndarray:
-    """Read the one array of an .npz."""
+    """Read the only array of an .npz; raise where it holds several or none."""
     arrays = read_npz(file)
     if len(arrays) != 1:
         raise InputFileError(
             f"{file}: holds {len(arrays)} arrays ({quoted(arrays) or 'none'})",
-            hint="one is wanted",
+            hint="save one array",
             path=file,
             value=list(arrays),
         )
@@ -431,14 +436,14 @@ def _only_array_of_npz(file: Path) -> np.ndarray:
 
 
 def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Read the arrays of an .npz, or those of some names; nothing is unpickled."""
+    """Read the arrays of an .npz by name, or only those of `names`; pickled objects are an error."""
     with opened(file) as stream:
         if not stream.peek(2).startswith(b"PK"):
             raise InputFileError(f"{file}: not a NumPy archive", choices=["NPZ"], path=file)
         try:
-            # an archive that breaks off must not stay open
+            # closed also where the archive is damaged
             with np.load(stream, allow_pickle=False) as archive:
-                # an archive of a few bytes can unpack to any number of them
+                # a few bytes can unpack to any number of bytes
                 check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
                 chosen = [name for name in archive.files if names is None or name in names]
                 for name in chosen:
@@ -446,7 +451,7 @@ def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.nda
                 arrays = {name: np.asarray(archive[name]) for name in chosen}
         except SalstatsError:
             raise
-        # what NumPy and zipfile raise on damaged files is not all of one kind
+        # NumPy and zipfile raise errors of several classes on damaged files
         except Exception as error:
             reason = " ".join(str(error).split())[:200]
             raise InputFileError(f"{file}: not a NumPy archive, or damaged ({reason})", path=file) from error
@@ -456,8 +461,8 @@ def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.nda
 
 
 def _check_no_objects(file: Path, archive: zipfile.ZipFile, name: str) -> None:
-    """Raise where an array of an archive is of Python objects, as its header says."""
-    # np.savez names the member after the array; a member without the ending is no array
+    """Raise where the header of an array in an archive says that it holds Python objects."""
+    # np.savez names the member after the array; a member without the ending is not an array
     member = f"{name}.npy"
     if member not in archive.namelist():
         return

@@ -25,9 +25,9 @@ from salstats.readers.prediction_files import (
 )
 from salstats.study import Case, Study, Truth
 
-_SUFFIXES = (".tif", ".tiff")
-#: End of a mask's name, after that of its image.
-_MASK = "_mask"
+_IMAGE_SUFFIXES = (".tif", ".tiff")
+#: End of a mask's name, after its image's name.
+_MASK_NAME_END = "_mask"
 
 
 def read_mrxai2025(
@@ -41,14 +41,14 @@ def read_mrxai2025(
 ) -> Study:
     """Read a study of explanations on the lower-grade-glioma MRI set, as Blake et al. 2025 used it.
 
-    The explanations come from tools outside, as they are: masks (LIME, ReX), or maps that `score` makes
-    masks of. They are opened when they are scored; the truth is read here and kept as run lengths.
+    The explanations are files of other tools: masks (LIME, ReX), or maps, of which `score` makes masks. They
+    are opened when they are scored; the truth is read here and kept as run lengths.
 
     Parameters
     ----------
     folder : path
-        One folder per patient, in it PATIENT/NAME.tif, the image, and PATIENT/NAME_mask.tif, the truth. The
-        case is NAME. Of the image only the size is read.
+        It has a folder for each patient with PATIENT/NAME.tif, the image, and PATIENT/NAME_mask.tif, the
+        truth. The case is NAME. Of the image only the size is read.
     masks : path or dict, optional
         The folder of a tool's masks by case, CASE.png, .tif, .npy, .npz or .json (a COCO run-length code);
         or one JSON file, case -> code or case -> task -> code, as `write_masks` writes. Several as in
@@ -56,26 +56,27 @@ def read_mrxai2025(
     maps : path or dict, optional
         The folder of a method's maps by case, CASE.npy, .npz, .png or .tif; or several, as for `masks`.
     predictions : path, optional
-        Table of the model's answers: columns `case`, `prob` and, where it is there, `label`.
+        Table of the model's predictions: columns `case`, `prob` and optionally `label`.
     task : str, default "tumour"
-        What the masks mark.
+        Name of the finding that the masks mark.
     method : str, default "saliency"
-        What the masks or maps of one folder or file are called.
+        Name of the masks or maps of one folder or file.
 
     Returns
     -------
     Study
-        Cases in the order of their names, all of them annotated, one task. `label` is 1 where the truth
-        marks anything, unless `predictions` says it. What a tool gave no file for is scored as "no map".
+        Cases in the order of their names, all of them annotated, one task. `label` is that of `predictions`,
+        or else 1 where the truth marks anything. A case without a tool's file is scored as "no map".
 
     Raises
     ------
     InputFileError
         No such pair of files; an image without a mask or a mask without an image (the first, and how
-        many); two cases of one name; a mask of another size than its image, or that is no mask; a
+        many); two cases of one name; a file of the truth that is not a mask, or not of its image's size; a
         tool's files have no case in common with the study.
     SalstatsError
-        A method's name cannot be; a table of predictions that is none, see `read_prob_and_label_by_case`.
+        A method's name is invalid; `predictions` is not a table of probabilities, see
+        `read_prob_and_label_by_case`.
 
     Warns
     -----
@@ -132,7 +133,7 @@ def read_mrxai2025(
     contradicted = []
     for case, (image, mask) in pairs.items():
         shape, truth = _shape_and_truth(image, mask)
-        prob, label = table.get(case, (NAN, NAN))
+        prob, label = table.get(case, CasePrediction(NAN, NAN))
         label_of_mask = float(area(truth) > 0)
         if np.isnan(label):
             label = label_of_mask
@@ -186,18 +187,20 @@ def _warn_of_missing_probabilities(
 
 
 def recognise(folder: Path) -> bool:
-    """Return whether a folder holds masks as this layout has them: */*_mask.tif."""
-    files = folder.glob(f"*/[!.]*{_MASK}.*")
-    return any(file.suffix.lower() in _SUFFIXES for file in files)
+    """Return whether a folder holds masks named as in this layout, */*_mask.tif."""
+    files = folder.glob(f"*/[!.]*{_MASK_NAME_END}.*")
+    return any(file.suffix.lower() in _IMAGE_SUFFIXES for file in files)
 
 
 def _image_and_mask_by_case(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """Return the image and the mask of each case, in the order of their names."""
+    """Return the image and the mask of each case as (image, mask), in the order of the cases' names."""
     images: dict[str, Path] = {}
     masks: dict[str, Path] = {}
-    for file in files_in_folders(folder, _SUFFIXES, f"PATIENT/NAME.tif beside NAME{_MASK}.tif"):
-        files = masks if file.stem.endswith(_MASK) else images
-        case = check_name(file.stem.removesuffix(_MASK), f"{file.parent}: a file's case")
+    for file in files_in_folders(
+        folder, _IMAGE_SUFFIXES, f"PATIENT/NAME.tif beside NAME{_MASK_NAME_END}.tif"
+    ):
+        files = masks if file.stem.endswith(_MASK_NAME_END) else images
+        case = check_name(file.stem.removesuffix(_MASK_NAME_END), f"{file.parent}: a file's case")
         first_file = files.setdefault(case, file)
         if first_file != file:
             raise InputFileError(
@@ -212,7 +215,7 @@ def _image_and_mask_by_case(folder: Path) -> dict[str, tuple[Path, Path]]:
 
 
 def _check_counterparts(files: Mapping[str, Path], counterparts: Mapping[str, Path], problem: str) -> None:
-    """Raise where a file has no counterpart of its case in its folder."""
+    """Raise where the folder of a file has no counterpart of the same case."""
     unpaired = sorted(
         case
         for case, file in files.items()
@@ -226,7 +229,7 @@ def _check_counterparts(files: Mapping[str, Path], counterparts: Mapping[str, Pa
 
 
 def _shape_and_truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
-    """Return the size of an image and its truth, which must be of that size."""
+    """Return the (height, width) of an image and its mask; raise where the mask has another size."""
     shape = image_shape(image)
     truth = read_rle(mask)
     if truth.shape != shape:
@@ -239,7 +242,7 @@ def _shape_and_truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
 
 
 def _masks_by_case(source: Path, task: str) -> Mapping[str, Path | Rle]:
-    """Return a tool's masks by case: files to be read later, or the codes of one JSON file."""
+    """Return a tool's masks by case: files to be read later, or the masks in one JSON file."""
     if source.suffix.lower() != ".json":
         return find_case_files(source, MASK_SUFFIXES)
     content = read_json(source)

@@ -17,23 +17,23 @@ from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Name that pandas gives to row labels without a name.
-_ROW_LABELS = re.compile(r"__index_level_\d+__")
-_WHOLE_NUMBERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+#: Column names under which pandas stores an index without a name.
+_INDEX_NAME = re.compile(r"__index_level_\d+__")
+_WHOLE_NUMBER_TYPES = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 #: Texts that share their beginnings may take much more memory than their pages. They are decoded in batches
-#: of at most so many rows, which take at most this share of the memory limit.
-_BATCH_ROWS = 1 << 16
-_BATCH_SHARE = 0.25
+#: of at most this number of rows and this share of the memory limit.
+_MAX_BATCH_ROWS = 1 << 16
+_MAX_BATCH_SHARE = 0.25
 
 
 def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
-    """Read a Parquet file's columns: text coded, whole numbers exact even beside empty cells."""
+    """Read the columns of a Parquet file: text as categories, whole numbers exact even beside empty cells."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    # type of pyarrow -> type of pandas that holds its numbers beside empty cells, as pa.int8() -> Int8Dtype()
+    # type of pyarrow -> type of pandas that can hold missing cells, such as pa.int8() -> Int8Dtype()
     nullable_types = {}
-    for name in _WHOLE_NUMBERS:
+    for name in _WHOLE_NUMBER_TYPES:
         arrow_type = getattr(pa, name.lower())()
         nullable_types[arrow_type] = getattr(pd, f"{name}Dtype")()
     nullable_types[pa.bool_()] = pd.BooleanDtype()
@@ -46,7 +46,7 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         schema = parquet_file.schema_arrow
         names = schema.names
         if schema.pandas_metadata:
-            names = [name for name in names if not _ROW_LABELS.fullmatch(name)]
+            names = [name for name in names if not _INDEX_NAME.fullmatch(name)]
         check_header(file, names)
         _refuse_nested_and_binary_columns(file, schema)
         table = _decoded_table(file, data, schema, parquet_file.metadata)
@@ -63,14 +63,14 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
 
 
 def _damaged_file_error(file: Path, reason: str) -> InputFileError:
-    """Make the error of a file that is damaged, or no Parquet file."""
+    """Make the error of a file that is damaged, or is not a Parquet file."""
     return InputFileError(
         f"{file}: not a Parquet file, or damaged ({reason})", hint="write the file again", path=file
     )
 
 
 def _check_years_of_dates(file: Path, frame: pd.DataFrame) -> None:
-    """Raise where a time lies outside the years that Python has; such a cell has no text."""
+    """Raise where a time lies outside the years 1 to 9999, for which Python has no date."""
     for name in frame.columns:
         dates = frame[name]
         if not pd.api.types.is_datetime64_any_dtype(dates):
@@ -102,7 +102,7 @@ def _refuse_nested_and_binary_columns(file: Path, schema: Any) -> None:
         cell_type = field.type
         if types.is_dictionary(cell_type):
             cell_type = cell_type.value_type
-        # an extension type has a storage_type, the type in which its cells are stored
+        # the cells of an extension type are stored in another type
         stored_type = getattr(cell_type, "storage_type", cell_type)
         if any(is_unreadable(stored_type) for is_unreadable in unreadable_types):
             raise ColumnError(
@@ -128,7 +128,7 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
     )
     content = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
     check_size(size, content, len(data))
-    # one text can stand in any number of cells, so texts are read as dictionaries, whose size is known
+    # any number of cells can repeat one text, so texts are read as dictionaries, whose size is known
     dictionary_columns = [
         field.name
         for field, column in zip(schema, pages, strict=True)
@@ -149,15 +149,15 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
 def _batches_within_memory_limit(
     parquet_file: Any, pages: list[PageSizes], cell_bytes: float, content: str, file_bytes: int
 ) -> Iterator["pa.RecordBatch"]:
-    """Yield batches of decoded rows; InputFileError where all together exceed the limit of memory.
+    """Yield batches of decoded rows; raise where all together exceed the memory limit.
 
     Where texts share their beginnings, each text may be as long as its page. `cell_bytes` is the memory that
     the cells take at least; `content` names them in the message.
     """
-    largest_row = sum(column.largest_bytes for column in pages if column.has_shared_beginnings)
-    batch_bytes = _BATCH_SHARE * memory_limit_bytes(file_bytes)
-    n_fitting_rows = int(batch_bytes / max(largest_row, 1))
-    n_rows = min(max(n_fitting_rows, 1), _BATCH_ROWS)
+    largest_row_bytes = sum(column.largest_bytes for column in pages if column.has_shared_beginnings)
+    max_batch_bytes = _MAX_BATCH_SHARE * memory_limit_bytes(file_bytes)
+    n_fitting_rows = int(max_batch_bytes / max(largest_row_bytes, 1))
+    n_rows = min(max(n_fitting_rows, 1), _MAX_BATCH_ROWS)
     for batch in parquet_file.iter_batches(batch_size=n_rows):
         cell_bytes += batch.nbytes
         check_size(cell_bytes, content, file_bytes)
@@ -165,7 +165,7 @@ def _batches_within_memory_limit(
 
 
 def _is_text(arrow_type: Any) -> bool:
-    """Return whether a type of pyarrow is one of text."""
+    """Return whether a type of pyarrow is a type of text."""
     from pyarrow import types
 
     return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
@@ -189,7 +189,7 @@ def _with_coded_text_and_float_decimals(
     text_columns = [table.column(position) for position in text_positions]
     sorted_columns = list(in_threads(sorted_dictionary, text_columns))
     text_sizes = in_threads(_text_bytes, sorted_columns)
-    # memory in bytes of the columns so far, if each text is written out in each of its cells
+    # memory in bytes of the columns up to here, with the text of every cell counted in full
     size = len(table) * table.num_columns * BYTES_PER_CELL
     for position, column, text_size in zip(text_positions, sorted_columns, text_sizes, strict=True):
         name = table.schema.names[position]
@@ -200,7 +200,7 @@ def _with_coded_text_and_float_decimals(
 
 
 def _text_bytes(column: Any) -> int:
-    """Return how many bytes the cells of a dictionary of text take together, written out."""
+    """Return the total length in bytes of the text in all cells of a dictionary column."""
     from pyarrow import compute
 
     lengths = compute.binary_length(column.dictionary)

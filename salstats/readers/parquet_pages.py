@@ -1,6 +1,6 @@
-"""Sizes that the pages of a Parquet file unpack to, read from the headers of the pages themselves.
+"""Unpacked sizes of the pages of a Parquet file, read from the headers of the pages themselves.
 
-The sizes in a file's footer are only stated; those in the headers are what a reader allocates. Footer and
+The footer of a file states sizes, too, but a reader allocates memory by the headers. Footer and
 headers are structs in Thrift's compact protocol (https://github.com/apache/thrift,
 doc/specs/thrift-compact-protocol.md), whose fields are numbered in https://github.com/apache/parquet-format,
 src/main/thrift/parquet.thrift.
@@ -46,28 +46,29 @@ _LIST = 9
 _SET = 10
 _STRUCT = 12
 _DOUBLE_BYTES = 8
-#: Length in the first byte of a list that says that the length follows as a number.
+#: Length in the first byte of a list that means that the length follows as a number of its own.
 _LONG_LIST = 15
-#: Structs and lists lie in one another no deeper than this.
-_DEEPEST = 12
+#: Largest depth of structs and lists within each other.
+_MAX_DEPTH = 12
 
 
 @dataclass
 class PageSizes:
-    """Sizes of a column's pages in bytes, when they are unpacked."""
+    """Sizes in bytes of a column's pages when they are unpacked, and the encodings of its text."""
 
     total_bytes: int = 0
+    #: Size of the largest page.
     largest_bytes: int = 0
-    #: A page has one of the delta encodings of text.
+    #: Whether a page has one of the delta encodings of text.
     has_delta_text: bool = False
-    #: A page has the delta encoding in which texts share their beginnings.
+    #: Whether a page has the delta encoding in which texts share their beginnings.
     has_shared_beginnings: bool = False
 
 
 def page_sizes_by_column(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
-    """Return the sizes of each column's pages; InputFileError where their headers are damaged.
+    """Return the sizes of each column's pages; raise where the footer or a page's header is damaged.
 
-    The footer is read here, as pyarrow ends the process where it is damaged in some places.
+    The footer is read here and not by pyarrow, which some damage to a footer makes end the process.
     """
     sizes = [PageSizes() for _ in range(n_columns)]
     footer_end = len(data) - _END_MARK_BYTES - _FOOTER_LENGTH_BYTES
@@ -79,7 +80,7 @@ def page_sizes_by_column(data: bytes | memoryview, n_columns: int) -> list[PageS
             if not isinstance(column, dict):
                 raise InputFileError("its footer lacks the positions of columns")
             if column.get(_NUM_VALUES) == 0:
-                # no page is read, and the positions of pages may be anything
+                # such a column has no page, and its positions may be any numbers
                 continue
             start = _whole_number(column, _DATA_PAGE_OFFSET)
             dictionary_start = column.get(_DICTIONARY_PAGE_OFFSET)
@@ -91,7 +92,7 @@ def page_sizes_by_column(data: bytes | memoryview, n_columns: int) -> list[PageS
 
 
 def _list_of_structs(struct: dict[int, Any], field: int) -> list[dict[int, Any]]:
-    """Return the structs of a field that is a list of them."""
+    """Return the list of structs in a field, empty where it is missing; raise where it is something else."""
     values = struct.get(field, [])
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise InputFileError("its footer lacks the positions of columns")
@@ -99,7 +100,7 @@ def _list_of_structs(struct: dict[int, Any], field: int) -> list[dict[int, Any]]
 
 
 def _whole_number(struct: dict[int, Any], field: int) -> int:
-    """Return the whole number of a field, which is 0 or more."""
+    """Return the whole number in a field; raise where it is missing or below 0."""
     value = struct.get(field)
     if not isinstance(value, int) or value < 0:
         raise InputFileError("a size or a place of a page is missing", value=value)
@@ -138,13 +139,13 @@ class _CompactReader:
         self.position = position
 
     def read_struct(self, depth: int = 0) -> dict[int, Any]:
-        """Read a struct: the value of each field by the field's number."""
+        """Read a struct: the value of each field by the field's number; `depth` is that of its nesting."""
         self._check_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while True:
             field_header = self._read_byte()
-            # four bits: the step from the number of the field before; four bits: the type
+            # four bits: the step from the previous field's number; four bits: the type
             number_step = field_header >> 4
             value_type = field_header & 0x0F
             if value_type == _STOP:
@@ -152,7 +153,7 @@ class _CompactReader:
             if number_step:
                 number += number_step
             else:
-                # a step beyond 15 does not fit: the number itself follows
+                # a step of 0 stands for one that does not fit into four bits: the number itself follows
                 number = self._read_signed_integer()
             fields[number] = self._read_value(value_type, depth)
 
@@ -178,7 +179,7 @@ class _CompactReader:
         raise InputFileError(f"a header has a field of type {value_type}", value=value_type)
 
     def _read_list(self, depth: int) -> list[Any]:
-        """Read the values of a list as `_read_value` does, but truth values as bytes, of which 1 is true."""
+        """Read the values of a list as `_read_value` does, but truth values as numbers: 1 is true."""
         self._check_depth(depth)
         list_header = self._read_byte()
         # four bits: the length; four bits: the type of the values
@@ -186,25 +187,25 @@ class _CompactReader:
         value_type = list_header & 0x0F
         if length == _LONG_LIST:
             length = self._read_varint()
-        # every value takes a byte at least
+        # every value takes at least a byte
         self._check_remaining(length)
         if value_type in (_TRUE, _FALSE):
-            # in a list a truth value takes a byte of its own; in a struct the type of the field is the value
+            # in a list, unlike in a struct, a truth value takes a byte of its own
             value_type = _BYTE
         return [self._read_value(value_type, depth) for _ in range(length)]
 
     def _check_depth(self, depth: int) -> None:
-        """Raise where structs and lists lie in one another too deeply."""
-        if depth > _DEEPEST:
+        """Raise where structs and lists are nested too deeply."""
+        if depth > _MAX_DEPTH:
             raise InputFileError("a header is nested too deeply", value=depth)
 
     def _check_remaining(self, n_bytes: int) -> None:
-        """Raise where fewer bytes remain."""
+        """Raise where fewer than `n_bytes` bytes remain."""
         if self.position < 0 or n_bytes > len(self.data) - self.position:
             raise InputFileError("a header is cut short", value=n_bytes)
 
     def _skip(self, n_bytes: int) -> None:
-        """Skip some bytes."""
+        """Move the position on by `n_bytes`."""
         self._check_remaining(n_bytes)
         self.position += n_bytes
 
@@ -216,7 +217,7 @@ class _CompactReader:
         return value
 
     def _read_varint(self) -> int:
-        """Read a whole number, seven bits a byte, the lowest first; the eighth bit says that more follow."""
+        """Read a whole number, seven bits a byte, the lowest first; the eighth bit means that more follow."""
         value = 0
         shift = 0
         while True:

@@ -1,8 +1,8 @@
-"""Run a pickle over an allow-list: containers, text, numbers, arrays, and objects that given functions make.
+"""Run a pickle with an allow-list: containers, text, numbers, arrays, and objects that given functions make.
 
 A pickle is a program for a stack of values (CPython, Lib/pickletools.py describes every instruction). Here
-it may push values, collect them in containers, and call functions of a given table, ours and not the ones
-that it names. Every other name is an error before anything is called.
+it may push values, collect them in containers, and call functions by name; a table replaces each allowed name
+by a function of this package. Every other name is an error before anything is called.
 """
 
 import io
@@ -26,11 +26,11 @@ from salstats.memory_limit import (
 
 
 class UnsafePickleError(InputFileError):
-    """A pickle that asks for something which data never need; it is not run."""
+    """A pickle that asks for something that data never need; that is not done."""
 
 
 class DamagedPickleError(SalstatsError):
-    """A pickle that is cut short, is none, or contradicts itself; the caller names the file."""
+    """Bytes that are not a pickle, or one that is cut short or contradicts itself; callers name the file."""
 
 
 #: (module, name) -> its replacement: a function, or a token such as a storage's element type, never called.
@@ -47,49 +47,50 @@ _ALLOWED_INSTRUCTIONS = (
     "REDUCE", "BUILD", "PERSID", "BINPERSID",
 )  # fmt: skip
 #: Name of an instruction -> the byte that stands for it in a pickle.
-_CODES = {opcode.name: ord(opcode.code) for opcode in pickletools.opcodes}
-#: Bytes of a pickle's content that calls may copy: `_COPIES` times its size and `_COPIED_BYTES` more.
-_COPIES = 10
-_COPIED_BYTES = 1 << 22
-_KEYS = str | bytes | int | float | None
-#: Whole numbers below this have different hashes; any number of larger ones can share one.
+_BYTE_OF_INSTRUCTION = {opcode.name: ord(opcode.code) for opcode in pickletools.opcodes}
+#: Calls may copy this multiple of a pickle's size in bytes, and this number of bytes more.
+_MAX_COPIES = 10
+_MAX_COPIED_BYTES = 1 << 22
+#: Types of a plain key of a dict or set.
+_KEY_TYPES = str | bytes | int | float | None
+#: Whole numbers below this have different hashes; any number of larger ones can share a hash.
 _HASH_MODULUS = sys.hash_info.modulus
 #: Largest number of axes of an array, as in NumPy before version 2.
 _MAX_AXES = 32
-#: Sizes and positions are below this, far more than any memory has.
+#: Sizes and positions in a pickle must be below this, which is far more than any memory has.
 _SIZE_LIMIT = 1 << 48
 
 
 def read_allowed_pickle(
     stream: io.BytesIO, allowed: AllowList, object_of_persistent_id: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Read one pickle; the stream is left at its end.
+    """Read one pickle, and return its object; the stream is left at the pickle's end.
 
-    `allowed` gives the replacement of each (module, name); without
-    `object_of_persistent_id` such an id is an error. The message of an UnsafePickleError begins with "refused
-    to"; the caller puts the file before it.
+    `allowed` has the replacement of each allowed (module, name). `object_of_persistent_id` returns the object
+    of a persistent id; without it such an id is an error. The message of an UnsafePickleError begins with
+    "refused to"; the caller puts the file before it.
     """
     try:
         return _Unpickler(stream, allowed, object_of_persistent_id).load()
     except (UnsafePickleError, DamagedPickleError):
         raise
-    # bytes that are no pickle raise anything
+    # bytes that are not a pickle may raise any exception
     except Exception as error:
         raise DamagedPickleError(" ".join(str(error).split())[:200] or type(error).__name__) from error
 
 
 class Pending:
-    """An object that is completed by the state that follows it in the pickle."""
+    """An object that will be made when its state, which follows in the pickle, has been read."""
 
     def __init__(self, build: Callable[[Any], Any]) -> None:
-        #: Makes the object of its state.
+        #: Function that makes the object from its state.
         self.build = build
-        #: The object, None until its state was read.
+        #: The object, None until its state has been read.
         self.value: Any = None
 
 
 class _Memo(dict[int, Any]):
-    """Values by their index; a pending one that has been completed is replaced by its value."""
+    """The unpickler's memo: values by index; a pending object that has been completed gives its value."""
 
     def __getitem__(self, index: int) -> Any:
         value = super().__getitem__(index)
@@ -99,9 +100,9 @@ class _Memo(dict[int, Any]):
 
 
 class _Instructions:
-    """Function of each allowed instruction, by its byte; other instructions and too many are errors.
+    """Function of each allowed instruction, by its byte; other instructions, or too many, are errors.
 
-    It stands in the place of the dict `dispatch` of Python's unpickler, which looks up each instruction here.
+    It replaces the dict `dispatch` of Python's unpickler, in which each instruction is looked up to be run.
     """
 
     def __init__(self) -> None:
@@ -117,35 +118,35 @@ class _Instructions:
                 f"refused to go on: what it makes {reason}", option=LIMIT_VARIABLE, value=n_bytes
             )
         if code not in _FUNCTIONS:
-            for name, code_of_name in _CODES.items():
-                if code_of_name == code:
+            for name, byte in _BYTE_OF_INSTRUCTION.items():
+                if byte == code:
                     raise UnsafePickleError(f"refused to follow the instruction {name}", value=name)
-            raise DamagedPickleError(f"byte {code} is no instruction", value=code)
+            raise DamagedPickleError(f"byte {code} is not an instruction", value=code)
         return _FUNCTIONS[code]
 
 
-#: Python's unpickler in Python: the one in C hashes keys and takes memory before they can be checked.
+#: The unpickler written in Python, as the one in C hashes keys and takes memory before they can be checked.
 _PythonUnpickler: Any = pickle._Unpickler
 
 
 class _Unpickler(_PythonUnpickler):
-    """The reader of one pickle; `stack` holds the values that its instructions push, the top last."""
+    """Unpickler with an allow-list; the list `stack` holds the values that instructions push, top last."""
 
     def __init__(
-        self, stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None
+        self, stream: io.BytesIO, allowed: AllowList, object_of_persistent_id: Callable[[Any], Any] | None
     ) -> None:
         super().__init__(stream, encoding="latin1")
         self.allowed = allowed
-        self.persistent = persistent
+        self.object_of_persistent_id = object_of_persistent_id
         self.dispatch = _Instructions()
         self.memo = _Memo()
         n_bytes = len(stream.getbuffer()) - stream.tell()
         #: Bytes that calls may still copy.
-        self.copy_budget = _COPIED_BYTES + _COPIES * n_bytes
+        self.copy_budget = _MAX_COPIED_BYTES + _MAX_COPIES * n_bytes
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the replacement of a name."""
-        # the pair as a whole: a name with dots would reach through an allowed module to another
+        """Return the replacement of a name in a module; raise where it is not allowed."""
+        # module and name are looked up together, as a name with dots could reach into another module
         if (module, name) not in self.allowed:
             full_name = f"{module}.{name}"
             if not full_name.isprintable() or len(full_name) >= 100:
@@ -155,15 +156,15 @@ class _Unpickler(_PythonUnpickler):
 
     def persistent_load(self, persistent_id: Any) -> Any:
         """Return the object of a persistent id."""
-        if self.persistent is None:
+        if self.object_of_persistent_id is None:
             raise UnsafePickleError(
                 "refused to follow a persistent id, which points out of the file",
                 value=type(persistent_id).__name__,
             )
-        return self.persistent(persistent_id)
+        return self.object_of_persistent_id(persistent_id)
 
     def reduce(self) -> None:
-        """Call the function of the table below the arguments on top of the stack; push the result."""
+        """Pop the arguments, and replace the function below them on the stack by the result of its call."""
         arguments = self.stack.pop()
         function = self.stack[-1]
         if not callable(function):
@@ -180,7 +181,7 @@ class _Unpickler(_PythonUnpickler):
         self.stack[-1] = function(*arguments)
 
     def build(self) -> None:
-        """Complete an array or an element type with its state."""
+        """Pop a state, and replace the pending array or element type below it by the completed one."""
         state = self.stack.pop()
         pending = self.stack[-1]
         if not isinstance(pending, Pending):
@@ -194,34 +195,34 @@ class _Unpickler(_PythonUnpickler):
         self.stack[-1] = value
 
     def set_item(self) -> None:
-        """Put one item into a dict."""
+        """Pop a value and a key, and put them into the dict below them."""
         value = self.stack.pop()
         key = self.stack.pop()
         self.fill([key, value])
 
     def set_items(self) -> None:
-        """Put items into a dict."""
+        """Pop the items above the mark, and put them into the dict below it."""
         self.fill(self.pop_mark())
 
     def make_dict(self) -> None:
-        """Push a new dict of items."""
+        """Pop the items above the mark, and push a new dict of them."""
         items = self.pop_mark()
         self.append({})
         self.fill(items)
 
     def fill(self, keys_and_values: list[Any]) -> None:
-        """Put items, key and value in turn, into the dict on top."""
+        """Put a list of key, value, key, value, ... into the dict on top of the stack."""
         keys = check_keys(keys_and_values[::2])
         values = keys_and_values[1::2]
         self.top(dict).update(zip(keys, values, strict=True))
 
     def add_items(self) -> None:
-        """Put values into a set."""
+        """Pop the values above the mark, and put them into the set below it."""
         items = self.pop_mark()
         self.top(set).update(check_keys(items))
 
     def top(self, container_type: type) -> Any:
-        """Return the container on top; one of another type would hash unchecked values."""
+        """Return the container on top of the stack; raise where it has another type."""
         if not isinstance(self.stack[-1], container_type):
             raise DamagedPickleError(
                 f"it fills a {container_type.__name__} where there is none", value=container_type.__name__
@@ -229,40 +230,44 @@ class _Unpickler(_PythonUnpickler):
         return self.stack[-1]
 
     def make_frozenset(self) -> None:
-        """Push a new frozen set of values."""
+        """Pop the values above the mark, and push a new frozenset of them."""
         items = self.pop_mark()
         self.append(frozenset(check_keys(items)))
 
     def byte_array(self) -> None:
-        """Push bytes, whose number precedes them in eight bytes; there may be fewer."""
+        """Push bytes, which follow their number in eight bytes; fewer where the pickle ends before."""
         n_bytes = int.from_bytes(self.read(8), "little")
         self.append(self.read(n_bytes))
 
 
 #: Byte of an instruction -> its function: Python's own, or one above that checks.
 _FUNCTIONS: dict[int, Callable[[_Unpickler], None]] = {
-    **{_CODES[name]: _PythonUnpickler.dispatch[_CODES[name]] for name in _ALLOWED_INSTRUCTIONS},
-    _CODES["REDUCE"]: _Unpickler.reduce,
-    _CODES["BUILD"]: _Unpickler.build,
-    _CODES["SETITEM"]: _Unpickler.set_item,
-    _CODES["SETITEMS"]: _Unpickler.set_items,
-    _CODES["DICT"]: _Unpickler.make_dict,
-    _CODES["ADDITEMS"]: _Unpickler.add_items,
-    _CODES["FROZENSET"]: _Unpickler.make_frozenset,
-    _CODES["BYTEARRAY8"]: _Unpickler.byte_array,
+    **{
+        _BYTE_OF_INSTRUCTION[name]: _PythonUnpickler.dispatch[_BYTE_OF_INSTRUCTION[name]]
+        for name in _ALLOWED_INSTRUCTIONS
+    },
+    _BYTE_OF_INSTRUCTION["REDUCE"]: _Unpickler.reduce,
+    _BYTE_OF_INSTRUCTION["BUILD"]: _Unpickler.build,
+    _BYTE_OF_INSTRUCTION["SETITEM"]: _Unpickler.set_item,
+    _BYTE_OF_INSTRUCTION["SETITEMS"]: _Unpickler.set_items,
+    _BYTE_OF_INSTRUCTION["DICT"]: _Unpickler.make_dict,
+    _BYTE_OF_INSTRUCTION["ADDITEMS"]: _Unpickler.add_items,
+    _BYTE_OF_INSTRUCTION["FROZENSET"]: _Unpickler.make_frozenset,
+    _BYTE_OF_INSTRUCTION["BYTEARRAY8"]: _Unpickler.byte_array,
 }
 
 
 def check_keys(items: list[Any]) -> list[Any]:
-    """Return keys of a dict or set: plain values, or flat tuples of text and one number at most.
+    """Return keys of a dict or set; raise where one is neither a plain value nor a flat tuple of such.
 
-    Hashing a deep tuple would overflow C's stack, and keys whose hashes anyone can make equal would take a
-    time that grows with the square of their number; the hashes of text are secret.
+    Hashing a deeply nested tuple would overflow C's stack. Keys that were chosen to have equal hashes would
+    take a time that grows with the square of their number. The hashes of text cannot be foreseen, so a tuple
+    may hold text and at most one number, which must be small enough to have a hash of its own.
     """
     for item in items:
         parts = item if isinstance(item, tuple) else (item,)
         numbers = [part for part in parts if not isinstance(part, str | bytes)]
-        is_plain = len(numbers) < 2 and all(isinstance(number, _KEYS) for number in numbers)
+        is_plain = len(numbers) < 2 and all(isinstance(number, _KEY_TYPES) for number in numbers)
         is_large = any(isinstance(number, int) and abs(number) >= _HASH_MODULUS for number in numbers)
         if not is_plain or is_large:
             raise DamagedPickleError(
@@ -274,15 +279,15 @@ def check_keys(items: list[Any]) -> list[Any]:
 
 # replacements of the functions that pickles call to rebuild NumPy's arrays and plain containers
 
-#: Element types by the name that a pickle gives them. An array of objects (O) must have one, which is
-#: returned in its place.
-_DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
-#: Replacement of the class ndarray.
+#: Allowed element types, by the name that a pickle has for them. An array of objects (O) must hold a single
+#: one, which is returned in its place.
+_DTYPE_NAME = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
+#: Replacement of the class ndarray, which pickles pass to `_reconstruct` and never call.
 _NDARRAY = object()
 
 
 def _latin1_bytes(text: str, encoding: str = "") -> bytes:
-    """Return bytes that a pickle of protocol 2 holds as text."""
+    """Return the bytes that a pickle of protocol 2 holds as text (`_codecs.encode`)."""
     if encoding not in ("latin1", "latin-1"):
         raise UnsafePickleError(
             f"refused to encode by {str(encoding)[:40]!r}; bytes are stored as latin1",
@@ -292,22 +297,22 @@ def _latin1_bytes(text: str, encoding: str = "") -> bytes:
 
 
 def _empty_bytes_refusing_arguments(*arguments: object) -> bytes:
-    """Return empty bytes, which a pickle of protocol 2 makes by a call."""
+    """Return empty bytes, which a pickle of protocol 2 makes by calling `bytes` without arguments."""
     if arguments:
         raise UnsafePickleError("refused to make bytes of anything", value=arguments)
     return b""
 
 
 def _checked_dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
-    """Make a dict of pairs."""
+    """Make a dict of pairs whose keys are checked."""
     pairs = [(key, value) for key, value in items]
     check_keys([key for key, _ in pairs])
     return dict(pairs)
 
 
 def _pending_dtype(name: object, *_: object) -> Pending:
-    """Make an element type, to which the pickle adds its state (NumPy's `dtype.__setstate__`)."""
-    if not isinstance(name, str) or not _DTYPE.fullmatch(name):
+    """Return an element type that its state will complete (NumPy's `dtype.__setstate__`)."""
+    if not isinstance(name, str) or not _DTYPE_NAME.fullmatch(name):
         raise UnsafePickleError(
             f"refused to load an array of {str(name)[:40]!r}; numbers would do", value=str(name)[:40]
         )
@@ -324,7 +329,7 @@ def _pending_dtype(name: object, *_: object) -> Pending:
 
 
 def array_of_bytes(data: object, dtype: object, shape: object, order: str) -> np.ndarray:
-    """Make an array on the pickle's bytes, of which there must be exactly enough."""
+    """Make an array of a pickle's bytes without a copy; raise where there are more or fewer than it needs."""
     if isinstance(data, str):
         # a pickle written by Python 2
         data = data.encode("latin-1")
@@ -341,7 +346,7 @@ def array_of_bytes(data: object, dtype: object, shape: object, order: str) -> np
 
 
 def _pending_array(array_class: object, *_: object) -> Pending:
-    """Make an array without content, completed by the state that follows (`numpy.ndarray.__setstate__`)."""
+    """Return an array that its state will complete (`numpy.ndarray.__setstate__`)."""
     if array_class is not _NDARRAY:
         raise UnsafePickleError(
             "refused to load a subclass of an array", value=getattr(array_class, "__name__", None)
@@ -363,7 +368,7 @@ def _python_number(dtype: object, data: object = b"") -> Any:
 
 
 def checked_whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
-    """Return a tuple of at most 32 whole numbers from 0; anything else is an error that names it `name`."""
+    """Return a tuple of at most 32 whole numbers from 0; raise for anything else, which `name` describes."""
     if not isinstance(numbers, tuple | list) or len(numbers) > _MAX_AXES:
         raise DamagedPickleError(f"{name} is not a tuple of whole numbers", option=name)
     for number in numbers:
@@ -376,22 +381,22 @@ def checked_whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
 
 
 def _checked_set(items: Iterable[Any] = ()) -> set[Any]:
-    """Make a set."""
+    """Make a set of checked values."""
     return set(check_keys(list(items)))
 
 
 def _checked_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
-    """Make a frozen set."""
+    """Make a frozenset of checked values."""
     return frozenset(check_keys(list(items)))
 
 
 def _complex(real: Any, imaginary: Any) -> complex:
-    """Make a complex number."""
+    """Make a complex number of two real numbers."""
     return complex(float(real), float(imaginary))
 
 
-#: Names that pickles of arrays and containers use, and the functions called in their place.
-ARRAYS: dict[tuple[str, str], Any] = {
+#: (module, name) in pickles of arrays and containers -> the function called in its place.
+ARRAY_REPLACEMENTS: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _NDARRAY,
     ("numpy", "dtype"): _pending_dtype,
     ("_codecs", "encode"): _latin1_bytes,
@@ -399,12 +404,12 @@ ARRAYS: dict[tuple[str, str], Any] = {
 }
 # NumPy 1 and NumPy 2
 for _package in ("numpy.core", "numpy._core"):
-    ARRAYS[f"{_package}.multiarray", "_reconstruct"] = _pending_array
-    ARRAYS[f"{_package}.multiarray", "scalar"] = _python_number
-    ARRAYS[f"{_package}.numeric", "_frombuffer"] = array_of_bytes
+    ARRAY_REPLACEMENTS[f"{_package}.multiarray", "_reconstruct"] = _pending_array
+    ARRAY_REPLACEMENTS[f"{_package}.multiarray", "scalar"] = _python_number
+    ARRAY_REPLACEMENTS[f"{_package}.numeric", "_frombuffer"] = array_of_bytes
 # Python 3 and Python 2
 for _module in ("builtins", "__builtin__"):
-    ARRAYS[_module, "set"] = _checked_set
-    ARRAYS[_module, "frozenset"] = _checked_frozenset
-    ARRAYS[_module, "complex"] = _complex
-    ARRAYS[_module, "bytes"] = _empty_bytes_refusing_arguments
+    ARRAY_REPLACEMENTS[_module, "set"] = _checked_set
+    ARRAY_REPLACEMENTS[_module, "frozenset"] = _checked_frozenset
+    ARRAY_REPLACEMENTS[_module, "complex"] = _complex
+    ARRAY_REPLACEMENTS[_module, "bytes"] = _empty_bytes_refusing_arguments

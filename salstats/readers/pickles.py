@@ -1,4 +1,4 @@
-"""Read pickles of arrays and torch tensors without running them, and without torch."""
+"""Read pickles of arrays and torch tensors without running their code, and without torch."""
 
 import functools
 import io
@@ -14,7 +14,7 @@ from salstats.errors import InputFileError
 from salstats.files.input_files import read_bytes
 from salstats.readers.cells import PathLike
 from salstats.readers.pickle_machine import (
-    ARRAYS,
+    ARRAY_REPLACEMENTS,
     DamagedPickleError,
     UnsafePickleError,
     checked_whole_numbers,
@@ -23,25 +23,26 @@ from salstats.readers.pickle_machine import (
 
 __all__ = ["UnsafePickleError", "read_pickle"]
 
-#: torch.save wrote a stream of pickles before it wrote zip archives (pytorch/pytorch, torch/serialization.py,
-#: `_legacy_save`), and the bytes of a storage are such a stream: it begins with these two numbers.
+#: Before zip archives, torch.save wrote a stream of pickles (pytorch/pytorch, torch/serialization.py,
+#: `_legacy_save`), and a storage that is pickled on its own still holds such a stream as bytes. The first two
+#: pickles of a stream are these numbers.
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION = 1001
-#: The magic number as a pickle: the beginning of such a stream.
+#: First bytes of a stream: the magic number as a pickle.
 _STREAM_BEGINNING = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
-#: Beginning of a zip archive.
+#: First bytes of a zip archive.
 _ARCHIVE_BEGINNING = b"PK\x03\x04"
-#: Bytes of the number of elements that stands before each storage of a stream.
+#: Bytes of the number of elements that precedes each storage in a stream.
 _SIZE_BYTES = 8
-#: Pickles may be nested in the bytes of a storage to this depth.
+#: Largest depth of pickles that lie in the bytes of storages.
 _MAX_DEPTH = 2
 #: An expanded tensor repeats the elements of its storage; one of more elements than this is an error.
-_MAX_EXPANDED = 1 << 24
-_BIG_ENDIAN = "it was written on a machine with the other order of bytes"
-#: Name of a storage.
-_KEY = re.compile(r"\w{1,40}", re.ASCII)
-#: Element type in the name of a class of storages, such as FloatStorage -> type of NumPy.
-_ELEMENTS = {
+_MAX_EXPANDED_ELEMENTS = 1 << 24
+_BIG_ENDIAN_TEXT = "it was written on a machine with the other order of bytes"
+#: Form of a storage's key.
+_STORAGE_KEY = re.compile(r"\w{1,40}", re.ASCII)
+#: Element type in the name of a class of storages, such as Float in FloatStorage -> type of NumPy.
+_DTYPE_OF_ELEMENT = {
     "Float": "<f4",
     "Double": "<f8",
     "Half": "<f2",
@@ -52,20 +53,20 @@ _ELEMENTS = {
     "Byte": "u1",
     "Bool": "?",
     "Untyped": "u1",
-    # the upper half of a float32, which NumPy lacks
+    # NumPy has no such type; see `_StorageType`
     "BFloat16": "bfloat16",
 }
 
 
 def read_pickle(path: PathLike, *, skip_bytes: int = 0) -> Any:
-    """Read a pickle of arrays, tensors, containers, text and numbers; nothing in it is run.
+    """Read a pickle of arrays, tensors, containers, text and numbers; no code in it is run.
 
-    A pickle is a program, and the usual way of loading one runs whatever it says. This reader knows the few
-    names that arrays and tensors need and refuses all others (UnsafePickleError), also in the pickles that
-    lie within the bytes of a tensor's storage. Torch is not needed. Tensors, parameters and arrays come as
-    NumPy arrays (of bfloat16, float32; they may be read-only), NumPy's numbers as Python's, an OrderedDict as
-    a dict, and an array without axes that holds an object as that object. `skip_bytes` is how many bytes come
-    before the pickle, as in a .npy file.
+    A pickle is a program, and the usual way of loading one runs it. This reader knows the few names that
+    arrays and tensors need; all others raise UnsafePickleError, also in pickles that lie in the bytes of a
+    tensor's storage. Torch is not needed. Tensors, parameters and arrays become NumPy arrays (float32 for
+    bfloat16; they may be read-only), NumPy's numbers Python's, an OrderedDict a dict, and an array without
+    axes that holds an object that object. `skip_bytes` is the number of bytes before the pickle, as in a .npy
+    file.
     """
     file = Path(path)
     data = read_bytes(file)[skip_bytes:]
@@ -80,7 +81,7 @@ def read_pickle(path: PathLike, *, skip_bytes: int = 0) -> Any:
             f"{file}: {error}",
             option=error.option,
             value=error.value,
-            hint="a file of maps needs arrays, tensors, text and numbers only, and nothing of it was run",
+            hint="a file of maps needs arrays, tensors, text and numbers only, and no code in it was run",
             path=file,
         ) from error
     except DamagedPickleError as error:
@@ -96,10 +97,10 @@ class _StorageType:
     """Class of torch's storages, such as FloatStorage: the type of the elements; a pickle cannot call it."""
 
     def __init__(self, element: str) -> None:
-        self.is_bfloat16 = element == _ELEMENTS["BFloat16"]
+        self.is_bfloat16 = element == _DTYPE_OF_ELEMENT["BFloat16"]
         #: Type of the elements in the file.
         self.stored_dtype = np.dtype("<u2" if self.is_bfloat16 else element)
-        #: Type of the elements of an array.
+        #: Type of the elements in an array of them.
         self.dtype = np.dtype("<f4" if self.is_bfloat16 else element)
 
     def elements(self, content: bytes, n_elements: int) -> np.ndarray:
@@ -109,16 +110,17 @@ class _StorageType:
                 f"a storage of {n_elements} elements in it has {len(content)} bytes", value=len(content)
             )
         if self.stored_dtype.kind == "b":
-            # any byte but 0 is True
+            # every byte other than 0 is True
             return np.frombuffer(content, "u1") != 0
         stored = np.frombuffer(content, self.stored_dtype)
         if self.is_bfloat16:
+            # the upper half of a float32
             return (stored.astype("<u4") << 16).view("<f4")
         return stored
 
 
 class _StorageReference(NamedTuple):
-    """Storage that a pickle points to."""
+    """Storage to which a pickle refers: its key, the type and the number of its elements."""
 
     key: str
     storage_type: _StorageType
@@ -126,14 +128,14 @@ class _StorageReference(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the storage in the file."""
+        """Number of bytes of the storage in the file."""
         return self.n_elements * self.storage_type.stored_dtype.itemsize
 
 
 def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], Any]:
-    """Return the names that a pickle may use, each with its replacement.
+    """Return the replacement of each (module, name) that a pickle may use.
 
-    `storage_depth` is the number of storages that the pickle lies in, one within the other.
+    `storage_depth` is the number of storages, one within the other, in which the pickle lies.
     """
 
     def load_from_bytes(data: bytes) -> np.ndarray:
@@ -146,11 +148,11 @@ def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], 
             raise DamagedPickleError("the bytes of a storage in it hold something else")
         return storage
 
-    return {**_TORCH, ("torch.storage", "_load_from_bytes"): load_from_bytes}
+    return {**_TORCH_REPLACEMENTS, ("torch.storage", "_load_from_bytes"): load_from_bytes}
 
 
 def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
-    """Read torch.save's older form: five pickles, then the storages that the fourth of them points to.
+    """Read torch.save's older form: five pickles, then the storages to which the fourth of them refers.
 
     The pickles are a magic number, the version of the form, facts of the machine, the content, and the keys
     of the storages in their order. Each storage is its number of elements and their bytes.
@@ -162,8 +164,8 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
     if magic_number != _MAGIC_NUMBER or version != _PROTOCOL_VERSION or not isinstance(system, dict):
         raise DamagedPickleError("a storage in it does not begin as torch writes one")
     if system.get("little_endian", True) is not True:
-        raise DamagedPickleError(_BIG_ENDIAN, option="little_endian", value=system["little_endian"])
-    # by key: each storage that the content points to, and the array that is to hold its elements
+        raise DamagedPickleError(_BIG_ENDIAN_TEXT, option="little_endian", value=system["little_endian"])
+    # by key: each storage to which the content refers, and the array that is to hold its elements
     references: dict[str, _StorageReference] = {}
     arrays: dict[str, np.ndarray] = {}
     n_bytes_left = len(data)
@@ -181,7 +183,7 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
                     f"a storage of {reference.n_elements} elements in it has fewer bytes",
                     value=reference.n_elements,
                 )
-            # its bytes follow the pickle: tensors are views of this array, which is filled below
+            # tensors are views of this array; it is filled below with the bytes that follow the pickles
             arrays[key] = np.zeros(reference.n_elements, reference.storage_type.dtype)
         return arrays[key]
 
@@ -193,11 +195,11 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
     for key in keys:
         reference = references[key]
         n_elements = reference.n_elements
-        stated = int.from_bytes(stream.read(_SIZE_BYTES), "little", signed=True)
+        stated_size = int.from_bytes(stream.read(_SIZE_BYTES), "little", signed=True)
         arrays[key][:] = reference.storage_type.elements(stream.read(reference.n_bytes), n_elements)
-        if stated != n_elements:
+        if stated_size != n_elements:
             raise DamagedPickleError(
-                f"a storage of {n_elements} elements in it is said to have {stated}", value=stated
+                f"a storage of {n_elements} elements in it is said to have {stated_size}", value=stated_size
             )
     return content
 
@@ -226,7 +228,7 @@ def _read_torch_archive(data: bytes) -> Any:
                 raise DamagedPickleError("a zip archive whose files overlap")
             root = pickle_names[0].removesuffix("data.pkl")
             if f"{root}byteorder" in entries and archive.read(f"{root}byteorder") != b"little":
-                raise DamagedPickleError(_BIG_ENDIAN, option="byteorder")
+                raise DamagedPickleError(_BIG_ENDIAN_TEXT, option="byteorder")
 
             @functools.cache
             def elements(reference: _StorageReference) -> np.ndarray:
@@ -252,14 +254,14 @@ def _storage_reference(storage_id: Any) -> _StorageReference:
     # a sixth part is a view of a storage, which torch has not written since 0.4
     if not is_id or any(storage_id[5:]):
         raise UnsafePickleError(
-            "refused to follow a persistent id that is no storage's", value=type(storage_id).__name__
+            "refused to follow a persistent id that is not a storage's", value=type(storage_id).__name__
         )
     _, storage_type, key, _, n_elements, *_ = storage_id
     if not isinstance(storage_type, _StorageType):
         raise UnsafePickleError(
-            "refused to follow a persistent id that is no storage's", value=type(storage_type).__name__
+            "refused to follow a persistent id that is not a storage's", value=type(storage_type).__name__
         )
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
+    if not isinstance(key, str) or not _STORAGE_KEY.fullmatch(key):
         raise UnsafePickleError(
             f"refused to follow the key {str(key)[:40]!r} of a storage", value=str(key)[:40]
         )
@@ -270,11 +272,11 @@ def _storage_reference(storage_id: Any) -> _StorageReference:
 def _rebuild_tensor(storage: object, offset: object, size: object, stride: object, *_: object) -> np.ndarray:
     """Make a tensor as a view of its storage, as `torch._utils._rebuild_tensor_v2` does.
 
-    `offset` and `stride` count elements; further arguments concern gradients.
+    `offset` and `stride` count elements; the other arguments of a pickle are about gradients.
     """
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
         raise UnsafePickleError(
-            "refused to make a tensor of something that is no storage", value=type(storage).__name__
+            "refused to make a tensor of something that is not a storage", value=type(storage).__name__
         )
     sizes = checked_whole_numbers(size, "the size of a tensor")
     steps = checked_whole_numbers(stride, "the stride of a tensor")
@@ -288,9 +290,9 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
         raise DamagedPickleError(
             f"a tensor of size {sizes} in it reaches beyond its storage", value=last_element
         )
-    if math.prod(sizes) > max(len(storage), _MAX_EXPANDED):
+    if math.prod(sizes) > max(len(storage), _MAX_EXPANDED_ELEMENTS):
         raise UnsafePickleError(
-            f"refused to make a tensor of size {sizes} of {len(storage)} stored elements", value=sizes
+            f"refused to make a tensor of size {sizes} from {len(storage)} stored elements", value=sizes
         )
     # in bounds by the check above; NumPy's strides count bytes
     byte_strides = tuple(step * storage.itemsize for step in steps)
@@ -301,15 +303,15 @@ def _rebuild_parameter(tensor: object, *_: object) -> np.ndarray:
     """Return the tensor of a parameter."""
     if not isinstance(tensor, np.ndarray):
         raise UnsafePickleError(
-            "refused to make a parameter of something that is no tensor", value=type(tensor).__name__
+            "refused to make a parameter of something that is not a tensor", value=type(tensor).__name__
         )
     return tensor
 
 
-_STORAGE_TYPES = {name: _StorageType(element) for name, element in _ELEMENTS.items()}
-#: Names that pickles of tensors use, each with its replacement.
-_TORCH: dict[tuple[str, str], Any] = {
-    **ARRAYS,
+_STORAGE_TYPES = {name: _StorageType(element) for name, element in _DTYPE_OF_ELEMENT.items()}
+#: (module, name) in pickles of tensors -> its replacement.
+_TORCH_REPLACEMENTS: dict[tuple[str, str], Any] = {
+    **ARRAY_REPLACEMENTS,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch", "Size"): lambda sizes=(): checked_whole_numbers(sizes, "a size"),

@@ -1,4 +1,4 @@
-"""Predictions of methods whose maps and masks are files by case, and the names of their series."""
+"""Predictions of methods whose maps and masks are files of cases, and the names of their series."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -15,14 +15,15 @@ from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map, 
 from salstats.study import HUMAN, Content, Prediction, Series
 
 NAN = float("nan")
-#: One folder or file, or several by method[:model[:seed]].
+#: One folder or file, or several by their names, method[:model[:seed]].
 Sources = PathLike | Mapping[str, PathLike]
 
 
 def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[Path]:
-    """List the files ROOT/FOLDER/NAME of some endings, sorted; warn of other files that may be images.
+    """List the images ROOT/FOLDER/NAME, files of these endings, sorted; warn of other files and folders.
 
-    Hidden files are left out, and so are links to folders, which may lead out of the root.
+    Hidden files are left out, and so are links to folders, which may lead out of the root. `layout` describes
+    the images in messages.
     """
     check_folder(root)
     entries = [path for path in root.iterdir() if not path.name.startswith(".")]
@@ -33,7 +34,7 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
         raise InputFileError(
             f"{root}: holds no {layout} (links to folders are not searched)", choices=[layout], path=root
         )
-    # files in the root that may be images, and links to folders that may hold some
+    # images in the root itself, and links to folders, which may hold some
     possible = [path for path in entries if path.is_dir() or path.suffix.lower() in suffixes]
     excluded = sorted({*contents, *possible} - {*images, *folders})
     if excluded:
@@ -49,7 +50,10 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
 def find_maps_by_series_and_case(
     map_folders: Mapping[Series, PathLike], cases: Collection[str], case_folder: Path
 ) -> dict[Series, dict[str, Path]]:
-    """Find the map of each case in the folder of every series; `case_folder` is that of the cases."""
+    """Return the files of each series' maps by case; raise where a series has no map of the `cases`.
+
+    Warn of maps of other cases, which stay in the result. `case_folder` names the cases' folder in messages.
+    """
     files_of_series = {
         series: find_case_files(map_folder, MAP_SUFFIXES) for series, map_folder in map_folders.items()
     }
@@ -61,7 +65,7 @@ def find_maps_by_series_and_case(
 def check_cases_in_common(
     names: Collection[str], cases: Collection[str], source: PathLike, reference: PathLike
 ) -> None:
-    """Raise where no name of a source is a case of the reference; either may be empty."""
+    """Raise where no name in a source is a case of the reference, unless one of the two is empty."""
     if names and cases and not {*names} & {*cases}:
         source_names = sorted(names)[:2]
         reference_names = sorted(cases)[:2]
@@ -79,7 +83,7 @@ def check_cases_in_common(
 def check_cases_and_warn_of_unknown(
     names: Collection[str], cases: Collection[str], source: PathLike, folder: PathLike
 ) -> None:
-    """Raise where no name of a source is a case, warn where some are not."""
+    """Raise where no name in a source is a case; warn where some are not."""
     check_cases_in_common(names, cases, source, folder)
     unknown = sorted({*names} - {*cases})
     if unknown:
@@ -104,10 +108,10 @@ def prediction(
     label: float = NAN,
     colormap: str | None = None,
 ) -> Prediction:
-    """Make a prediction of files that are read when it is scored.
+    """Make a prediction whose files are read when it is scored.
 
-    `source` names, for messages, a prediction that has no file of its own; `colormap` is that of a map that
-    is a colour picture, see `read_map`.
+    `source` names a prediction without a file of its own in messages; `colormap` is the colour map of a map
+    that is a colour picture, see `read_map`.
     """
     name = str(source)
     if map_file is not None:
@@ -128,7 +132,7 @@ def prediction(
 
 
 def _absolute_if_path(file_or_content: Any) -> Any:
-    """Return a path that another process, working in another folder, finds too; anything else as it is."""
+    """Return a path as absolute, so that a process with another working directory finds it."""
     if isinstance(file_or_content, Path):
         return file_or_content.absolute()
     return file_or_content
@@ -143,7 +147,7 @@ def _read_content(
     source: str,
     colormap: str | None,
 ) -> Content:
-    """Read the map and the mask; the mask must be of the image's size."""
+    """Read the map and the mask; raise where the mask does not have the image's (height, width) `shape`."""
     mask_file = None
     if isinstance(mask, Path):
         mask_file = mask
@@ -161,7 +165,7 @@ def _read_content(
 
 
 def source_by_series(sources: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
-    """Return the folders or files of maps or masks by series; the series of a single one is `method`."""
+    """Return the folder or file of maps or masks of each series; a single path has the series `method`."""
     if sources is None:
         return {}
     if not isinstance(sources, Mapping):
@@ -172,7 +176,7 @@ def source_by_series(sources: Sources | None, method: str, option: str) -> dict[
 
 
 def parsed_series(name: str, option: str) -> Series:
-    """Return the series that method[:model[:seed]] names."""
+    """Return the series with the name method[:model[:seed]]; raise for another form, and for `human`."""
     fields = str(name).split(":")
     if len(fields) > 3 or not all(field.strip() for field in fields):
         raise SalstatsError(Setting(option, name), " must be method, method:model or method:model:seed")

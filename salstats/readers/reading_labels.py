@@ -1,4 +1,4 @@
-"""Majority labels of the readers of each image in a study of gaze, by the place of the finding."""
+"""Majority labels of the readers of each image in a study of gaze, by the location of the finding."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,9 +10,8 @@ from salstats.errors import SalstatsError, Setting
 from salstats.frames import integer_column, text_column
 from salstats.study import Study, check_gaze
 
-#: The study's labels by where the finding is, as its scripts group them; the last group is any of its
-#: labels, support devices among them.
-LOCATIONS: Mapping[str, tuple[str, ...]] = {
+#: The study's labels by the location of the finding, as its scripts group them.
+LABELS_BY_LOCATION: Mapping[str, tuple[str, ...]] = {
     "pleural": ("Pneumothorax", "Pleural effusion", "Pleural thickening", "Pleural abnormality"),
     "parenchymal": (
         "Fibrosis",
@@ -34,7 +33,7 @@ LOCATIONS: Mapping[str, tuple[str, ...]] = {
         "Enlarged hilum",
     ),
 }
-_ELSEWHERE = (
+_OTHER_LABELS = (
     "Emphysema",
     "High lung volume / emphysema",
     "Fracture",
@@ -43,31 +42,32 @@ _ELSEWHERE = (
     "Hiatal hernia",
     "Other",
 )
-#: The groups of `majority_labels`.
+_LOCATED_LABELS = tuple(label for labels in LABELS_BY_LOCATION.values() for label in labels)
+#: The default groups of `majority_labels`; "abnormal" has all labels, support devices among them.
 MAJORITY_GROUPS: Mapping[str, tuple[str, ...]] = {
-    **LOCATIONS,
-    "abnormal": (*(label for labels in LOCATIONS.values() for label in labels), *_ELSEWHERE),
+    **LABELS_BY_LOCATION,
+    "abnormal": (*_LOCATED_LABELS, *_OTHER_LABELS),
 }
 
 
 def majority_labels(
     study: Study, *, groups: Mapping[str, Sequence[str]] | None = None, at_least: int = 3
 ) -> pd.DataFrame:
-    """Label the findings of the majority of the readers of each image, by the place of the finding.
+    """Return whether the majority of an image's readers marked a finding, for each group of labels.
 
-    A reader finds something in a group where any of its labels is marked with any certainty: neither 0 nor
-    empty. Readers whose gaze was discarded have a voice, as in the study: their labels stand.
+    A reader marked a finding of a group if any of its labels is above 0, however uncertain. As in the study,
+    readers whose gaze was discarded count as well.
 
     Parameters
     ----------
     study : Study
-        What `read_gaze` returned.
+        A study from `read_gaze`.
     groups : dict of str to sequence of str, optional
         Columns of labels by group. By default the study's: `pleural`, `parenchymal`, `cardiomediastinal`,
-        and `abnormal`, any of its labels, support devices among them. A label that a phase does not ask for
-        is passed over.
+        and `abnormal` with all labels, support devices among them. Labels that the metadata of a phase lack
+        are skipped.
     at_least : int, default 3
-        How many readers must agree: three of five in the study.
+        Number of readers who must agree: three of five in the study.
 
     Returns
     -------
@@ -77,18 +77,18 @@ def majority_labels(
         case, patient, phase
             Names.
         n_readings
-            Readers whose labels are there.
+            Number of readers with labels.
         pleural, parenchymal, ... : Int64
-            1 where at least `at_least` readers found something, 0 where as many found nothing; missing
-            where neither holds (fewer readers than that, or a tie) and where the phase asks for no label of
-            the group.
+            1 where at least `at_least` readers marked a finding, 0 where at least `at_least` marked none;
+            missing where neither holds, as with too few readers, and where the phase has no label of the
+            group.
 
     Raises
     ------
     SalstatsError
-        A group has no label, or one that the study does not know; a group is named like another column.
+        A group has no label, or one that the study lacks; a group has the name of another column.
     ValueRangeError
-        `at_least` is not a number of readers.
+        `at_least` is not a whole number from 1.
 
     References
     ----------
@@ -113,7 +113,7 @@ def majority_labels(
     labels_of_group: Mapping[str, Sequence[str]] = MAJORITY_GROUPS
     if groups is not None:
         labels_of_group = _checked_groups(groups, study)
-    # for each case the labels of every reader who gave some
+    # for each case the labels of every reader who has some
     readings: list[list[Mapping[str, float]]] = []
     for case in study:
         readings.append([recording.labels for recording in case.recordings if recording.labels])
@@ -135,11 +135,11 @@ def majority_labels(
 def _majority_label(
     readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int
 ) -> int | None:
-    """Return whether a majority marked a finding of a group: 1, 0, or None without a majority."""
+    """Return 1 where at least `at_least` readings mark a finding, 0 where that many mark none, else None."""
     votes = []
     for reading in readings:
         marks = [reading[label] for label in labels if label in reading]
-        # a reader who has none of the labels does not vote
+        # a reader without any of the labels does not vote
         if marks:
             votes.append(any(mark > 0 for mark in marks))
     if votes.count(True) >= at_least:
@@ -150,7 +150,7 @@ def _majority_label(
 
 
 def _checked_groups(groups: Mapping[str, Sequence[str]], study: Study) -> dict[str, tuple[str, ...]]:
-    """Return groups of the user, each of labels that the study has."""
+    """Return the user's groups; raise where one has no label, an unknown one or the name of a column."""
     study_labels: set[str] = set()
     for case in study:
         for recording in case.recordings:
@@ -163,7 +163,7 @@ def _checked_groups(groups: Mapping[str, Sequence[str]], study: Study) -> dict[s
             raise SalstatsError(
                 Setting("groups", group), " is the name of another column", hint="call it something else"
             )
-        # a group of nothing is an error as a label without a name is
+        # an empty group raises the same error as the label ""
         for label in labels or ("",):
             if label not in study_labels:
                 raise SalstatsError(

@@ -1,8 +1,7 @@
-"""Read a delimited text file with pyarrow where it is regular; the strict reader reads all others.
+"""Read a delimited text file with pyarrow where it is regular; `delimited_text` reads all others.
 
-Both readers give the same cells of a regular file. What makes a file irregular, such as a blank line or a
-quotation mark inside a cell, is only noticed here; the strict reader finds it again, and its messages name
-row and column.
+Both give the same cells of a regular file. Where a file is irregular, by a blank line or a quotation mark
+inside a cell, this reader only says so; the strict one in `delimited_text` then names the row in its error.
 """
 
 import codecs
@@ -18,20 +17,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Bytes of a chunk: few enough that arrays of them stay in the processor's cache.
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 _TAB = ord("\t")
 _LINE_FEED = ord("\n")
 _RETURN = ord("\r")
 _QUOTE = ord('"')
+#: The control character DELETE.
 _DELETE = 0x7F
 #: Smaller bytes are control characters.
 _FIRST_PRINTABLE = 32
 #: This byte and larger ones are parts of characters beyond ASCII.
 _FIRST_BEYOND_ASCII = 128
-#: Largest limit of Python's csv module for the characters of a cell.
-_LONGEST = 2**31 - 1
-#: First byte of the C1 controls in UTF-8, and of some letters.
-_MAYBE_CONTROL = b"\xc2"
+#: Largest limit that Python's csv module accepts for the characters of a cell.
+_MAX_CELL_CHARACTERS = 2**31 - 1
+#: First byte in UTF-8 of the C1 control characters, but also of some letters.
+_MAYBE_C1_CONTROL = b"\xc2"
 
 
 class TextTable(NamedTuple):
@@ -39,14 +39,14 @@ class TextTable(NamedTuple):
 
     #: Columns of text.
     cells: "pa.Table"
-    #: The file's number of the first row of data.
+    #: Number in the file of the first row of data.
     first_row_number: int
 
 
 @contextmanager
 def cells_of_any_length() -> Iterator[None]:
     """Let Python's csv module read cells of any length within the block."""
-    earlier_limit = csv.field_size_limit(_LONGEST)
+    earlier_limit = csv.field_size_limit(_MAX_CELL_CHARACTERS)
     try:
         yield
     finally:
@@ -107,7 +107,7 @@ def read_regular_text(
 
 
 def _is_utf8(encoding: str) -> bool:
-    """Return whether text in an encoding is UTF-8 as it stands."""
+    """Return whether a name of an encoding means UTF-8."""
     try:
         return codecs.lookup(encoding).name == "utf-8"
     except LookupError:
@@ -115,10 +115,10 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def _chunks_of_whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarray]:
-    """Give the bytes from `start` on in chunks of whole lines: as many as a chunk holds, at least one."""
+    """Yield the bytes from `start` on in chunks of as many whole lines as fit, but at least one line."""
     content = np.frombuffer(data, dtype=np.uint8)
     while start < len(content):
-        size = _CHUNK
+        size = _CHUNK_BYTES
         text = bytes(content[start : start + size])
         while b"\n" not in text and start + size < len(content):
             # a line is longer than a chunk
@@ -157,23 +157,23 @@ def _has_regular_characters(lines: np.ndarray) -> bool:
     if not (lines >= _FIRST_BEYOND_ASCII).any():
         return True
     text = bytes(lines)
-    return _MAYBE_CONTROL not in text and codecs.BOM_UTF8 not in text
+    return _MAYBE_C1_CONTROL not in text and codecs.BOM_UTF8 not in text
 
 
 def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
-    """Return whether every quotation mark encloses a cell of one line, or is doubled inside one."""
+    """Return whether each pair of quotation marks encloses a cell in one line, or is doubled inside one."""
     marks = np.flatnonzero(lines == _QUOTE)
     if not marks.size:
         return True
     if len(marks) % 2:
         return False
-    # before the first cell and after the last there is the end of a line
+    # line ends are put before the first byte and after the last, so that each mark has two neighbours
     line_feed = np.array([_LINE_FEED], dtype=np.uint8)
     padded = np.concatenate([line_feed, lines, line_feed])
     # padded[i] is the byte before lines[i], and padded[i + 2] the byte after it
     before_opening = padded[marks[0::2]]
     after_closing = padded[marks[1::2] + 2]
-    # a doubled mark inside a cell closes the cell and opens it again, so a mark may stand beside a mark
+    # a doubled mark counts as the end of a cell and the beginning of another, so marks may be neighbours
     neighbours = np.array([ord(sep), _LINE_FEED, _RETURN, _QUOTE], dtype=np.uint8)
     encloses_cells = np.isin(before_opening, neighbours).all() and np.isin(after_closing, neighbours).all()
     if not encloses_cells:
@@ -185,10 +185,11 @@ def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
 
 
 def _has_blank_line(table: "pa.Table", content: memoryview) -> bool:
-    """Return whether a line is blank, of which pyarrow makes a row of empty cells."""
+    """Return whether a line is blank; pyarrow makes it a row of empty cells."""
     import pyarrow as pa
     from pyarrow import compute
 
+    # without an empty cell in the first column no line is blank, and none need be searched
     first = table.column(0)
     if pa.types.is_dictionary(first.type):
         has_empty = any("" in chunk.dictionary.to_pylist() for chunk in first.chunks)
@@ -197,7 +198,7 @@ def _has_blank_line(table: "pa.Table", content: memoryview) -> bool:
     if not has_empty:
         return False
     for lines in _chunks_of_whole_lines(content):
-        # a chunk begins after the end of a line, which is put before it
+        # the line end before the chunk, by which a blank first line is found
         text = b"\n" + bytes(lines)
         if b"\n\n" in text or b"\n\r" in text:
             return True
@@ -207,7 +208,7 @@ def _has_blank_line(table: "pa.Table", content: memoryview) -> bool:
 def _parsed_table_or_none(
     content: memoryview, header: list[str], sep: str, coded_columns: Collection[str]
 ) -> "pa.Table | None":
-    """Parse the lines below a header with pyarrow; None where they are not as wide as it, or no UTF-8."""
+    """Parse the lines below a header with pyarrow; None where one has another width or is not UTF-8."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 

@@ -32,10 +32,10 @@ from salstats.readers.prediction_files import (
 )
 from salstats.study import Case, Study, Truth, selected_names
 
-#: Folders of images and of annotations in a data set's folder.
-IMAGES = "image"
-LABELS = "attention_label"
-_SUFFIXES = (".jpg", ".jpeg", ".png")
+IMAGE_FOLDER = "image"
+ANNOTATION_FOLDER = "attention_label"
+_IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
+#: Choices of `pixels`.
 PIXELS = ("annotation", "image")
 #: Names of the parts of a data set.
 SPLITS = ("train", "validation", "test")
@@ -57,33 +57,33 @@ def read_saliency_bench(  # noqa: C901, PLR0912
     rng: int | np.random.Generator = 0,
     method: str = "saliency",
 ) -> Study:
-    r"""Read one data set of Saliency-Bench, with maps that were made of it.
+    r"""Read one data set of Saliency-Bench, with maps of its images.
 
     Parameters
     ----------
     folder : path
-        In it `image/CLASS/*.jpg` or `.png`, and `attention_label/*.csv` with columns `img_idx`, the file
+        It has `image/CLASS/*.jpg` or `.png`, and `attention_label/*.csv` with columns `img_idx`, the file
         name of an image, and `attention`, a JSON array of rows (224 x 224); or boxes, see Notes. The case
         is the file name without its ending.
     maps : path or dict, optional
         The folder of a method's maps by case, CASE.npy, .npz, .png or .tif, each the map of the class of its
         image; or several as in `{"gradcam:resnet18": DIR}`, whose names are method[:model[:seed]].
     predictions : path, optional
-        Table of the model's probability of each image's class: columns `case`, `prob`. Needs `maps`.
+        Table of the model's probability for each image's class: columns `case`, `prob`. Needs `maps`.
     classes : str or sequence of str, optional
         Folders of `image` to read, in this order; by default all, in the order of their names.
     task : str, optional
-        One task for all classes: what is looked for is the evidence of an image's own class. By default
-        every class is a task, which is there on the images of its folder.
+        Name of one task for all classes, the evidence of an image's own class. By default every class is a
+        task, present on the images of its folder.
     annotations : path or sequence of paths, optional
         The tables to read; by default all of `attention_label`.
     pixels : {"annotation", "image"}
-        Where maps and truth meet. "annotation": on the annotation's own pixels, as the benchmark compares
-        them, so that nothing of the truth is resampled (boxes: on the image's). "image": on the image's
-        pixels, to which the truth is resized by the nearest pixel.
+        Grid of pixels on which maps and truth are compared. "annotation": the annotation's, as in the
+        benchmark, so that the truth is not resampled (for boxes, the image's). "image": the image's, to which
+        the truth is resized by nearest neighbour.
     threshold : float, optional
-        Marks where an annotation exceeds this; by default its numbers are 0 and 1, or 0 and 255, or one of
-        these alone.
+        Pixels are marked where an annotation exceeds this; by default its numbers must be 0 and 1, or 0 and
+        255, or one of these alone.
     split : {"train", "validation", "test"}, optional
         The part of the data set to read; by default all.
     shares : sequence of three float
@@ -91,30 +91,29 @@ def read_saliency_bench(  # noqa: C901, PLR0912
     rng : int or numpy.random.Generator
         Seed of the split.
     method : str, default "saliency"
-        What the maps of one folder are called.
+        Name of the maps of one folder.
 
     Returns
     -------
     Study
-        Cases in the order of their names. An image without an annotation is not annotated: no score is
-        asked for on the true-positive slice. One whose annotation marks nothing has an empty truth.
-        `labels` is 1 for an image's own class and 0 for the others; with `task` there are none.
+        Cases in the order of their names. An image without an annotation is not annotated: it has no score on
+        the true-positive slice. One whose annotation marks nothing has an empty truth. `labels` is 1 for an
+        image's own class and 0 for the others; with `task` there are none.
 
     Raises
     ------
     InputFileError
-        Another layout; an image's name stands in two classes; a table of annotations that is none; nothing is
-        of an image; a file cannot be read.
+        Another layout; an image's name is in two classes; a file is not a table of annotations; no annotation
+        is of an image; a file cannot be read.
     SalstatsError
-        A class, part or choice that is not there; shares that do not add up to 1; a table of predictions that
-        is none (`read_prob_and_label_by_case`), or one without `maps`; a method's name cannot be.
+        A class, part or choice does not exist; shares do not add up to 1; `predictions` is not a table of
+        probabilities (`read_prob_and_label_by_case`), or is given without `maps`; a method's name is invalid.
 
     Warns
     -----
     SalstatsWarning
-        Images without an annotation, with one that marks nothing, with boxes that reach beyond them;
-        annotations, maps or predictions of no image; other files or folders in `image`: how many each, and
-        the first.
+        Images have no annotation, one that marks nothing, or boxes that reach beyond them; annotations, maps
+        or predictions are of no image; there are other files or folders in `image`.
 
     See Also
     --------
@@ -123,22 +122,22 @@ def read_saliency_bench(  # noqa: C901, PLR0912
 
     Notes
     -----
-    The benchmark's models see images stretched to 224 x 224, the annotation's pixels, so that on
-    `pixels="annotation"` shapes are stretched too (`features`: use `pixels="image"`).
+    The benchmark's models see images stretched to 224 x 224, the annotation's pixels, so that with
+    `pixels="annotation"` shapes are stretched as well (for `features`, use `pixels="image"`).
 
-    Split: the images of each class are shuffled and spread evenly over the order, of which the first
-    int(0.7 n) are for training, the next int(0.15 n) for validation, the rest for testing (as the benchmark
-    counts: int cuts down). So every class has nearly its share in each part, to a few images where classes
-    differ much in size. It is over all classes of the folder and all images, annotated or not, and depends on
-    their names and `rng` only: not on the order on disk, and not on `classes`. The article says 70/15/15;
-    the benchmark's loader takes 60/20/20 without a seed, of the order on disk.
+    Split: the images of each class are shuffled and spread evenly over one order, of which the first
+    int(0.7 n) are for training, the next int(0.15 n) for validation, the rest for testing (int rounds down,
+    as in the benchmark). So every class has nearly its share in each part, within a few images where the
+    classes' sizes are very different. The split is over all classes of the folder and all images, annotated
+    or not, and depends on their names and `rng` only: not on the order on disk, and not on `classes`. The
+    article says 70/15/15; the benchmark's loader takes 60/20/20 without a seed, from the order on disk.
 
-    Of two rows for an image the loader takes the first; here they must be equal. Where it meets no row it
-    takes an empty annotation.
+    The benchmark's loader uses the first of two rows for an image; here they must be equal. For an image
+    without a row, the loader uses an empty annotation.
 
-    Boxes: the loader knows arrays only. Columns `bbox` or `boxes` hold JSON, [x, y, w, h] or a list of
-    such; or a row each has x, y, w, h (or width, height), or xmin, ymin, xmax, ymax. All are edges in
-    pixels of the image, from 0 at its left and top; a pixel belongs to a box that holds its centre.
+    Boxes: the benchmark's loader reads arrays only. Columns `bbox` or `boxes` hold JSON, [x, y, w, h] or a
+    list of such; or each row has x, y, w, h (or width, height), or xmin, ymin, xmax, ymax. All are edges in
+    pixels of the image, from 0 at its left and top; a pixel belongs to a box in which its centre lies.
 
     References
     ----------
@@ -173,14 +172,14 @@ def read_saliency_bench(  # noqa: C901, PLR0912
     if predictions is not None and not map_folders:
         raise SalstatsError(
             Setting("predictions"),
-            " are those of the model whose maps are read, and there are none",
+            " are of the model whose maps are read, and there are no maps",
             hint=Message("name the folder of maps with ", Setting("maps")),
             value=predictions,
         )
     images = _image_by_case(root)
     class_of_case = {case: file.parent.name for case, file in images.items()}
     all_classes = sorted(set(class_of_case.values()))
-    labels = selected_names(classes, all_classes, "class", root / IMAGES, required=True)
+    labels = selected_names(classes, all_classes, "class", root / IMAGE_FOLDER, required=True)
     split_of_case = split_by_image(class_of_case, shares=shares, rng=rng)
     case_names = []
     for case in images:
@@ -194,7 +193,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         table = read_prob_and_label_by_case(predictions)
         check_cases_and_warn_of_unknown(table, images, predictions, root)
         probabilities = {case: prob for case, (prob, _) in table.items()}
-    # an image without annotation has the size of all others, if they share one
+    # an image without annotation has the size of all annotations, if they share one
     mask_shapes = {
         annotation.mask.shape for annotation in annotation_of_case.values() if annotation.mask is not None
     }
@@ -248,10 +247,11 @@ def split_by_image(
     shares: Sequence[float] = (0.7, 0.15, 0.15),
     rng: int | np.random.Generator = 0,
 ) -> dict[str, str]:
-    """Return each image's part of the data set, one of `SPLITS`; every class is spread evenly over them.
+    """Return each image's part of the data set, one of `SPLITS`; every class is spread evenly over the parts.
 
-    `labels` is the class by image, in any order; `shares` are those of "train", "validation" and "test". Of n
-    images int(share * n) are for training, as many by their share for validation, the rest for testing.
+    `labels` is the class of each image, in any order; `shares` are those of "train", "validation" and "test".
+    Of n images int(share * n) are for training, and int(share * n) by its share for validation; the rest are
+    for testing.
     """
     numbers = [float(share) for share in shares]
     are_shares = len(numbers) == len(SPLITS) and all(number >= 0 for number in numbers)
@@ -262,17 +262,17 @@ def split_by_image(
             value=shares,
         )
     generator = as_generator(rng)
-    # (position from 0 to 1, class, image) of each image
+    # of each image its position from 0 to 1, its class and its name
     positioned: list[tuple[float, str, str]] = []
     for label in sorted(set(labels.values())):
         members = sorted(image for image, image_label in labels.items() if image_label == label)
-        # a class's images lie at even steps from 0 to 1, and the first of them at random within one step
+        # a class's images lie at equal steps from 0 to 1, the first at random within the first step
         positions = (np.arange(len(members)) + generator.random()) / len(members)
         shuffled = generator.permutation(np.array(members, dtype=object))
         for position, image in zip(positions, shuffled, strict=True):
             positioned.append((position, label, image))
     positioned.sort()
-    # rounded first, as 0.7 * 90 is 62.999... in floats
+    # rounded to 9 digits before int() cuts off, as 0.7 * 90 is 62.999... in floats
     train_share, validation_share, _ = numbers
     n_train = int(round(train_share * len(positioned), 9))
     n_validation = int(round(validation_share * len(positioned), 9))
@@ -289,28 +289,28 @@ def split_by_image(
 
 def recognise(folder: Path) -> bool:
     """Return whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
-    return (folder / IMAGES).is_dir() and bool(_annotation_table_paths(folder))
+    return (folder / IMAGE_FOLDER).is_dir() and bool(_annotation_table_paths(folder))
 
 
 def _image_by_case(folder: Path) -> dict[str, Path]:
-    """Return every image by case, in the order of the cases; its folder is its class."""
-    root = folder / IMAGES
+    """Return the file of each case's image, in the order of the cases; its folder has the class's name."""
+    root = folder / IMAGE_FOLDER
     if not root.is_dir():
-        problem = f"has no folder {IMAGES!r}" if folder.exists() else "no such folder"
+        problem = f"has no folder {IMAGE_FOLDER!r}" if folder.exists() else "no such folder"
         raise InputFileError(
             f"{folder}: {problem}",
-            hint=f"a data set has {IMAGES}/CLASS/*.jpg and {LABELS}/*.csv",
+            hint=f"a data set has {IMAGE_FOLDER}/CLASS/*.jpg and {ANNOTATION_FOLDER}/*.csv",
             path=folder,
         )
     images: dict[str, Path] = {}
-    for file in files_in_folders(root, _SUFFIXES, f"{IMAGES}/CLASS/NAME.jpg or .png"):
+    for file in files_in_folders(root, _IMAGE_SUFFIXES, f"{IMAGE_FOLDER}/CLASS/NAME.jpg or .png"):
         check_name(file.parent.name, f"{root}: the class")
         case = check_name(file.stem, f"{file.parent}: an image's case")
         first_file = images.setdefault(case, file)
         if first_file != file:
             raise InputFileError(
                 f"case {case} has two images, {first_file} and {file}",
-                hint="annotations name images by their file name alone, so every image needs its own",
+                hint="annotations name images by file name alone, so every image needs its own",
                 value=case,
                 path=file,
             )
@@ -319,7 +319,7 @@ def _image_by_case(folder: Path) -> dict[str, Path]:
 
 def _annotation_table_paths(folder: Path) -> list[Path]:
     """List the tables of annotations in a data set's folder."""
-    files = (folder / LABELS).glob("*.[cC][sS][vV]")
+    files = (folder / ANNOTATION_FOLDER).glob("*.[cC][sS][vV]")
     return sorted(file for file in files if not file.name.startswith("."))
 
 
@@ -329,7 +329,7 @@ def _annotation_by_case(
     images: Mapping[str, Path],
     threshold: float | None,
 ) -> dict[str, Annotation]:
-    """Read the annotation of each case that has one."""
+    """Read the annotation of each case that has one; warn of annotations that are of no image."""
     if tables is None:
         files = _annotation_table_paths(folder)
     elif isinstance(tables, Sequence) and not isinstance(tables, str):
@@ -338,17 +338,17 @@ def _annotation_by_case(
         files = [Path(str(tables))]
     if not files:
         raise InputFileError(
-            f"{folder / LABELS}: holds no table of annotations (*.csv)",
+            f"{folder / ANNOTATION_FOLDER}: holds no table of annotations (*.csv)",
             hint=Message("name it with ", Setting("annotations")),
             option="annotations",
-            path=folder / LABELS,
+            path=folder / ANNOTATION_FOLDER,
         )
     case_of_image = {file.name: case for case, file in images.items()}
     annotation_of_case: dict[str, Annotation] = {}
-    # locations of the annotations of no image, by the image's name
+    # name of an image that does not exist -> location of its annotation
     unknown: dict[str, str] = {}
     for name, annotation in read_annotations(files, threshold=threshold).items():
-        # some tables leave the ending out
+        # some tables name images without the ending
         case = case_of_image.get(name, name)
         if case not in images:
             unknown[name] = annotation.row_location
@@ -362,25 +362,25 @@ def _annotation_by_case(
     if unknown and not annotation_of_case:
         raise InputFileError(
             f"{next(iter(unknown.values()))}: no {IMAGE_COLUMN} of the tables is an image of "
-            f"{folder / IMAGES}",
+            f"{folder / IMAGE_FOLDER}",
             column=IMAGE_COLUMN,
             value=list(unknown),
-            path=folder / IMAGES,
+            path=folder / IMAGE_FOLDER,
         )
     if unknown:
         warn(
             f"{next(iter(unknown.values()))}{and_n_more_text(list(unknown))}: no image of this name "
-            f"in {folder / IMAGES}",
+            f"in {folder / IMAGE_FOLDER}",
             hint="left out",
             column=IMAGE_COLUMN,
             value=list(unknown),
-            path=folder / IMAGES,
+            path=folder / IMAGE_FOLDER,
         )
     return annotation_of_case
 
 
 def _truth_on_image(annotation: Annotation, shape: tuple[int, int]) -> Truth:
-    """Return the truth on the pixels of an image: a mask resized when it is read, or boxes drawn."""
+    """Return the truth on an image's pixels: a mask, to be resized when it is read, or boxes, drawn now."""
     if annotation.mask is not None:
         return Truth(partial(resize_truth, annotation.mask, shape))
     return Truth.of(masks.encode(draw_boxes(annotation.boxes, shape)), len(annotation.boxes))
@@ -422,7 +422,7 @@ def _warn_of_incomplete_annotations(
         warn(
             f"{folder}: the annotations of {len(empty)} of {len(cases)} images mark nothing "
             f"(first: {empty[0]})",
-            hint="nothing can be right there, and scores are undefined",
+            hint="no pixel can be right there, so that scores are undefined",
             value=empty,
             path=folder,
         )

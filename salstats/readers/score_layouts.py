@@ -13,18 +13,18 @@ from salstats.coded_text import TEXT, is_arrow_dictionary
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
-from salstats.readers.tables import REQUIRED_TEXT, FileTable
+from salstats.readers.tables import REQUIRED_IDENTIFIERS, FileTable
 
 #: Option `columns`: column of scores -> (method, metric[, reader]), or its method.
 ColumnsOption = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
-#: Identifiers of a case's owner, which are given for every row or for none.
-ALL_OR_NONE = ("patient", "dataset")
-#: Columns that only the scores of some metrics have, and no covariates.
-_NOTES_OF_SCORES = ("curve_options", "caution", "reason")
+#: Identifiers that either all rows have or none.
+ALL_OR_NONE_IDENTIFIERS = ("patient", "dataset")
+#: Columns with notes on scores, which only some metrics have; they are not covariates.
+_NOTE_COLUMNS = ("curve_options", "caution", "reason")
 
 
 class ScoreNames(NamedTuple):
-    """Method, metric and reader of the scores of one column; None for those that other columns give."""
+    """Method, metric and reader of the scores in a column; None for those that other columns give."""
 
     method: str | None
     metric: str | None = None
@@ -37,7 +37,7 @@ class ScoreLayout:
 
     rename: Mapping[str, str]
     names_by_column: Mapping[str, ScoreNames]
-    #: A column of scores for each task.
+    #: Whether the file has a column of scores for each task.
     is_wide_by_task: bool
     tasks: Sequence[str] | None
     case_columns: Sequence[str]
@@ -52,7 +52,7 @@ def checked_layout(
     wide: str | None = None,
     tasks: str | Sequence[str] | None = None,
 ) -> ScoreLayout:
-    """Return the options that say what a file's columns are, checked as far as they can be without it."""
+    """Return the options about a file's columns as a layout; raise where they contradict each other."""
     if columns and wide:
         raise SalstatsError(
             "give ",
@@ -69,7 +69,7 @@ def checked_layout(
         raise SalstatsError(Setting("tasks"), " belongs to ", Setting("wide", "task"))
     for name, new_name in (rename or {}).items():
         if not isinstance(new_name, str) or not new_name.strip():
-            raise SalstatsError(Setting("rename", {name: new_name}), " gives no name")
+            raise SalstatsError(Setting("rename", {name: new_name}), " must give a name")
     case_columns = [case] if isinstance(case, str) else list(case or ())
     has_repeats = len(set(case_columns)) < len(case_columns)
     if case is not None and (not case_columns or not all(case_columns) or has_repeats):
@@ -89,8 +89,8 @@ def checked_layout(
 def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNames]:
     """Return method, metric and reader of each column of scores, None for those that are not given.
 
-    SalstatsError if what is given for a column is none of the forms of `ColumnsOption`, if it is the same for
-    two columns, or if columns lack different ones of method and metric.
+    Raise where a column's entry has none of the forms of `ColumnsOption`, where two columns have the same
+    entry, or where only some columns have a method, or only some a metric.
     """
     names_by_column: dict[str, ScoreNames] = {}
     for column, option in columns.items():
@@ -122,7 +122,7 @@ def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNa
     if len(missing_names) > 1:
         raise SalstatsError(
             Setting("columns"),
-            " does not give every column the same ones of method and metric",
+            " gives a method or a metric to some columns only",
             hint="give each column a method, each a metric, or each both",
         )
     return names_by_column
@@ -139,14 +139,14 @@ def _are_score_names(option: Any) -> bool:
 
 
 def compiled_patient_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """Compile the regular expression of `patient_from`, which must have one group; None for None."""
+    """Compile the regular expression of `patient_from`; raise unless it has one group. None for None."""
     if pattern is None:
         return None
     try:
         compiled = re.compile(pattern)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise SalstatsError(
-            Setting("patient_from", pattern), f" is no regular expression ({error})"
+            Setting("patient_from", pattern), f" is not a regular expression ({error})"
         ) from error
     if not isinstance(compiled.pattern, str):
         raise SalstatsError(Setting("patient_from", pattern), " is bytes, which match no text")
@@ -161,7 +161,7 @@ def compiled_patient_pattern(pattern: str | None) -> re.Pattern[str] | None:
 
 
 def apply_names(table: FileTable, layout: ScoreLayout, joined_columns: Collection[str] = ()) -> FileTable:
-    """Return a table under the names that a layout gives, with its columns `case` and `patient`.
+    """Return a table with its columns renamed, and with the columns `case` and `patient` that a layout makes.
 
     `joined_columns` are columns of joined files, which `rename` may name although this file lacks them.
     """
@@ -172,7 +172,7 @@ def apply_names(table: FileTable, layout: ScoreLayout, joined_columns: Collectio
 
 
 def with_combined_case(table: FileTable, columns: Sequence[str]) -> FileTable:
-    """Return a table with a column `case`, such as "1_2", before the columns that make it."""
+    """Return a table with a column `case`, such as "1_2", inserted before the columns that it is made of."""
     if not columns:
         return table
     table.check_columns_named_by_option(columns, "case")
@@ -209,7 +209,7 @@ def with_combined_case(table: FileTable, columns: Sequence[str]) -> FileTable:
 
 
 def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTable:
-    """Return a table with a column `patient` after `case`, taken from the case id."""
+    """Return a table with a column `patient` after `case`, found in the case ids by a pattern, if any."""
     if pattern is None:
         return table
     if "patient" in table.columns:
@@ -227,7 +227,7 @@ def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTabl
 
 
 def patients_of_cases(cases: Sequence[str], pattern: re.Pattern[str], source: object) -> list[str]:
-    """Return the patient in the name of each case."""
+    """Return the patient that a pattern finds in the name of each case; raise where it finds none."""
     patients = []
     for case in cases:
         match = pattern.search(case)
@@ -244,12 +244,12 @@ def patients_of_cases(cases: Sequence[str], pattern: re.Pattern[str], source: ob
 
 
 def missing_case_error(table: FileTable, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
-    """Make the error of a table without `case`, which proposes the first column of text."""
+    """Make the error of a table without `case`; its hint proposes the first column of text."""
     guess = table.first_text_column(excluded={*IDENTIFIER_COLUMNS, *tasks}) or "..."
-    reaches = " (it reaches joined files too)" if joined else ""
+    joined_note = " (it reaches joined files too)" if joined else ""
     return ColumnError(
         f"{table.file} has no column 'case' (columns: {quoted(table.columns)})",
-        hint=Message(Setting("rename", {guess: "case"}), f" says which column it is{reaches}"),
+        hint=Message(Setting("rename", {guess: "case"}), f" says which column it is{joined_note}"),
         option="rename",
         column="case",
         choices=table.columns,
@@ -271,7 +271,10 @@ def arrange_scores(
     metric: str | None,
     joined_columns: Collection[str] = (),
 ) -> FileScores:
-    """Return a file's scores, whatever its layout, with coded identifiers."""
+    """Return a file's scores in the columns of a scores frame; identifiers are Arrow dictionaries.
+
+    `method` and `metric` are those of the whole file, where its columns have none.
+    """
     table = apply_names(table, layout, joined_columns)
     score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
@@ -281,7 +284,7 @@ def arrange_scores(
     if score_columns:
         hint = Message()
         if layout.is_wide_by_task:
-            hint = Message("if this column is no task, name the tasks with ", Setting("tasks"))
+            hint = Message("if this column is not a task, name the tasks with ", Setting("tasks"))
         frames = [
             identifiers.assign(**_constant_columns(identifiers, names), score=table.scores(column, hint))
             for column, names in score_columns.items()
@@ -289,7 +292,7 @@ def arrange_scores(
     frame = frames[0]
     if len(frames) > 1:
         frame = pd.concat(frames, ignore_index=True)
-    # the names that hold for the whole file
+    # method and metric of the whole file
     for name, value in (("method", method), ("metric", metric)):
         if value is None:
             continue
@@ -300,7 +303,7 @@ def arrange_scores(
             raise ColumnError(
                 f"{table.file}: ",
                 source,
-                f" says the {name} already",
+                f" already gives the {name}",
                 hint=Message("leave ", Setting(name, value), " out"),
                 option=name,
                 column=name,
@@ -322,9 +325,9 @@ def arrange_scores(
 def _warn_of_columns_that_name_a_method(
     table: FileTable, score_columns: Mapping[str, Mapping[str, str | None]], remaining_cells: pd.DataFrame
 ) -> None:
-    """Warn of columns of a wide file that name one of its methods, as scores do, and are read as covariates.
+    """Warn of covariates of a wide file whose names contain one of its methods, as columns of scores do.
 
-    Those of a second metric are easily forgotten, and the first metric would be regressed on them.
+    The columns of a second metric are easily forgotten, and the first metric would be regressed on them.
     """
     methods = {(names.get("method") or "").casefold() for names in score_columns.values()} - {""}
     named = []
@@ -344,16 +347,16 @@ def _warn_of_columns_that_name_a_method(
 
 
 def _constant_columns(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:
-    """Return columns that have the same name in every row."""
+    """Return for each entry of `names` (column -> text) a column with that text in every row."""
     return {name: pd.Series(value, index=frame.index, dtype=TEXT) for name, value in names.items()}
 
 
 def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str | None]]:  # noqa: C901
-    """Return the columns of scores of a wide file, each with its task, method, metric or reader.
+    """Return the columns of scores of a wide file, each with its task, or its method, metric and reader.
 
-    A long file has none.
+    A long file, with a column `score`, gives an empty dict.
     """
-    # one branch for each form of a file: a column per task, per method and metric, or one of scores
+    # one branch for each layout: a column for each task, for each method and metric, or one column of scores
     file = table.file
     score_columns: dict[str, dict[str, str | None]] = {}
     if layout.is_wide_by_task:
@@ -407,7 +410,7 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
             choices=table.columns,
             path=file,
         )
-    # columns that the frame of scores gets from the layout, so that the file may not have them
+    # columns that the layout adds to the scores frame, so that the file must not have them
     for name in ("task", *ScoreNames._fields, "score"):
         is_from_layout = name == "score" or any(name in names for names in score_columns.values())
         if is_from_layout and name in table.columns and name not in score_columns:
@@ -423,7 +426,7 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
 def _identifiers_by_score_column(
     names_by_column: Mapping[str, ScoreNames],
 ) -> dict[str, dict[str, str | None]]:
-    """Return for each column "method", "metric" and "reader" with its name, those that any column has."""
+    """Return {"method": ..., "metric": ..., "reader": ...} of each column, without keys that none has."""
     fields = [
         field
         for field in ScoreNames._fields
@@ -436,7 +439,7 @@ def _identifiers_by_score_column(
 
 
 def _check_required_columns_and_cells(frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray) -> None:
-    """Raise when a column of the key is missing or one of its cells is empty."""
+    """Raise where a column that a scores frame needs is missing, or one of its cells is empty."""
     for name in SCORES_COLUMNS:
         if name in frame.columns:
             continue
@@ -448,7 +451,7 @@ def _check_required_columns_and_cells(frame: pd.DataFrame, table: FileTable, row
             raise missing_case_error(table)
         elif name in ("method", "metric"):
             setting = Setting(name, "...")
-            hint = Message("say what the file is about with ", setting)
+            hint = Message(f"name the {name} of the file with ", setting)
         else:
             setting = Setting("rename", {"...": name})
             hint = Message(setting, " says which column it is")
@@ -464,15 +467,15 @@ def _check_required_columns_and_cells(frame: pd.DataFrame, table: FileTable, row
 
 
 def check_identifiers_are_filled(frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray) -> None:
-    """Raise where an identifier is empty that every row needs; patients or data sets may all be empty."""
-    for name in (*REQUIRED_TEXT, *ALL_OR_NONE):
+    """Raise where a case, method, metric or task is empty, or some but not all patients or data sets are."""
+    for name in (*REQUIRED_IDENTIFIERS, *ALL_OR_NONE_IDENTIFIERS):
         if name not in frame.columns:
             continue
         empty = frame[name].isna().to_numpy()
-        # an empty cell of a coded column is missing
-        if name not in ALL_OR_NONE and not is_arrow_dictionary(frame[name]):
+        # in an Arrow dictionary, empty cells are missing already
+        if name not in ALL_OR_NONE_IDENTIFIERS and not is_arrow_dictionary(frame[name]):
             empty = empty | frame[name].eq("").to_numpy()
-        if empty.any() and not (name in ALL_OR_NONE and empty.all()):
+        if empty.any() and not (name in ALL_OR_NONE_IDENTIFIERS and empty.all()):
             position = int(np.flatnonzero(empty)[0])
             raise ColumnError(
                 f"{table.file}, row {row_numbers[position]}, column {name!r}: empty",
@@ -484,26 +487,30 @@ def check_identifiers_are_filled(frame: pd.DataFrame, table: FileTable, row_numb
 
 
 def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
-    """Return the scores of several files as one frame; ColumnError where they do not fit together."""
+    """Return the scores of several files as one frame.
+
+    Raise where a column `task`, `patient` or `dataset` is not in all of them. Warn where a covariate is not,
+    and where a column holds text in one file and numbers in another, and so becomes text.
+    """
     frames = list(frames)
     for name in dict.fromkeys(column for frame in frames for column in frame.columns):
-        # positions in `frames` and `files` of those that have the column, and of those that lack it
+        # positions in `frames` and `files` of those with the column, and of those without it
         positions = [position for position, frame in enumerate(frames) if name in frame.columns]
-        lacking = [position for position in range(len(frames)) if position not in positions]
-        if lacking:
+        positions_without = [position for position in range(len(frames)) if position not in positions]
+        if positions_without:
             file_with = files[positions[0]]
-            file_without = files[lacking[0]]
-            if name in ("task", *ALL_OR_NONE):
+            file_without = files[positions_without[0]]
+            if name in ("task", *ALL_OR_NONE_IDENTIFIERS):
                 raise ColumnError(
                     f"{file_without} has no column {name!r}, but {file_with} has",
                     hint="give it to both, or read them apart",
                     column=name,
                     path=str(file_without),
                 )
-            if name not in (*IDENTIFIER_COLUMNS, *_NOTES_OF_SCORES):
+            if name not in (*IDENTIFIER_COLUMNS, *_NOTE_COLUMNS):
                 warn(
-                    f"column {name!r} is in {file_with} but not in {file_without}, for whose scores it is "
-                    "empty",
+                    f"column {name!r} is in {file_with} but not in {file_without}, and is empty for the "
+                    "scores of the latter",
                     column=name,
                     path=str(file_without),
                 )

@@ -66,44 +66,45 @@ def read_scores(
     Parameters
     ----------
     path : path or list of paths
-        CSV, TSV, Parquet or XLSX files, told by their ending. Several files are put below each other.
+        CSV, TSV, Parquet or XLSX files, by their ending. Several files are put below each other.
     rename : dict, optional
-        File's column name -> ours: `{"img_id": "case"}`. It reaches joined files too, for those of its
-        columns that they have.
+        The file's column name -> the name in the frame: `{"img_id": "case"}`. Columns of joined files are
+        renamed as well.
     case : list of str, optional
         Columns that only together name a case: `("phase", "trial")` makes the cases "1_1", "1_2", ... of
-        them. They stay, as text: of `("patient", "image")` the patient is what is resampled.
+        them. The columns stay, as text, so that with `("patient", "image")` patients are resampled.
     patient_from : str, optional
         Regular expression with one group that finds the patient in the case id, for a file without a
         column `patient`: `r"(patient\d+)"` for `patient64141_study1_view1_frontal`.
     columns : dict, optional
         For a wide file with a score per column: column -> (method, metric), as in
         `{"iou": ("gradcam", "iou"), "human_iou": ("human", "iou")}`; or column -> method, as in
-        `{"score_ag": "ag", "score_convex": "convex"}`, where the file has a column `metric` or `metric=`
-        says it; or column -> (None, metric) where the file has a column `method` or `method=` says it; of a
-        reader column -> (method, metric, reader), as in `{"iou_r1": ("human", "iou", "r1")}`, None for what
-        another column says. All other columns are kept beside every score.
+        `{"score_ag": "ag", "score_convex": "convex"}`, where a column `metric` or the option gives the
+        metric; or column -> (None, metric), where a column `method` or the option gives the method; or
+        column -> (method, metric, reader) for scores of a reader, as in `{"iou_r1": ("human", "iou", "r1")}`,
+        None for a name that another column gives. All other columns are kept beside every score.
     wide : {"task"}, optional
         For a wide file with a task per column, one file per method and metric.
     tasks : list of str, optional
         With `wide="task"`: the columns that are tasks. By default all but the identifier columns.
     method, metric : str or list of str, optional
-        What the whole file is about, where it has no such column; a list gives one value per file.
+        Method or metric of the whole file, where it has no such column; a list gives one value per file.
     scale : float or dict, optional
-        What scores are multiplied by, or those of each metric: `0.01` or `{"iou": 0.01}` for percentages.
+        Factor by which all scores, or those of a metric, are multiplied: `0.01` or `{"iou": 0.01}` for
+        percentages.
     join : path, DataFrame or dict, or a list of these, optional
         Covariates to add on case and task, see `join_features`. A dict name -> path, as in
         `{"elongation": "elongation.csv"}`, is for files with a task per column: each becomes one
-        covariate, of its columns that are named like a task of the scores.
+        covariate, made of its columns that are named like a task of the scores.
     sep : str, optional
-        What separates the cells of a text file; by default a comma, a tab for `.tsv`.
+        Separator of the cells of a text file; by default a comma, a tab for `.tsv`.
     decimal : str
         Decimal mark of a text file.
     encoding : str
         Encoding of a text file.
     na : list of str
-        What stands for a missing number or covariate. Never applied to identifiers: a task called
-        "NA" stays one. A cell that is empty or of blanks only is always missing, also of a name.
+        Cells that stand for a missing number or covariate. Never applied to identifiers: a task called
+        "NA" stays one. A cell that is empty or of blanks only is always missing, also as a name.
     sheet : str, optional
         Sheet of a workbook with several.
 
@@ -122,16 +123,16 @@ def read_scores(
     InputFileError
         The file is missing, empty, in another encoding, has no data rows, a ragged row, a bad header.
     ColumnError
-        A needed column is missing; a case, task, method or metric is empty; a score is no number or is
-        infinite; an observation stands twice; a case belongs to two patients, or `patient_from` finds
+        A needed column is missing; a case, task, method or metric is empty; a score is not a number or is
+        infinite; an observation is there twice; a case belongs to two patients, or `patient_from` finds
         none. The message names the file, column and row (the header is row 1).
 
     Warns
     -----
     SalstatsWarning
-        Scores lie outside the range of a metric that the package knows, as percentages do; some look like
-        fractions among the percentages of `scale`; a task or method of few rows is named nearly like another;
-        two cases, patients or readers differ in capitals only.
+        Scores lie outside the range of a metric that the package knows, as percentages do; with `scale`, some
+        of the percentages look like fractions; a task or method of few rows has nearly the same name as
+        another; two cases, patients or readers differ in capitals only.
 
     Examples
     --------
@@ -154,12 +155,12 @@ def read_scores(
     metrics = _value_of_each_file(metric, files, "metric")
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([*files, *paths_of_joined_files(joined_tables)])
-    columns_elsewhere = all_columns_of_joined_files(joined_tables)
+    joined_columns = all_columns_of_joined_files(joined_tables)
     frames = []
     origins = []
     for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
         table = read_table_with_coded_text(file, options)
-        frame, row_numbers = arrange_scores(table, layout, file_method, file_metric, columns_elsewhere)
+        frame, row_numbers = arrange_scores(table, layout, file_method, file_metric, joined_columns)
         if len(files) > 1:
             make_text_plain(frame)
         frames.append(frame)
@@ -170,7 +171,7 @@ def read_scores(
     else:
         scores = frames[0]
         origin = origins[0]
-    # of a large study the cells and codes are freed as soon as they are not needed
+    # the cells and codes of a large study are freed as soon as they are not needed
     del frames, frame, table
     codes = ColumnCodes(scores)
     _check_no_repeats(codes, origin)
@@ -251,15 +252,15 @@ def read_data(
 
 
 def _file_and_row_of_each_score(file: Path, row_numbers: np.ndarray) -> pd.DataFrame:
-    """Return the file and the row number of each row of its scores."""
-    # the name of a file may hold bytes that no text has, which only a column of objects keeps
+    """Return the columns `file` and `row`, the row's number in the file, of each score."""
+    # a file's name may hold bytes that are not valid text, which only dtype object keeps
     names = pd.Index([str(file)], dtype=object)
     codes = np.zeros(len(row_numbers), dtype=np.int8)
     return pd.DataFrame({"file": pd.Categorical.from_codes(codes, names), "row": row_numbers})
 
 
 def _paths(path: PathLike | Sequence[PathLike]) -> list[Path]:
-    """Return one path or several as a list."""
+    """Return one path or several as a list; raise where there is none."""
     if isinstance(path, pd.DataFrame):
         raise SalstatsError("path must name a file", hint="a DataFrame needs no reading", option="path")
     if isinstance(path, str | os.PathLike):
@@ -273,7 +274,7 @@ def _paths(path: PathLike | Sequence[PathLike]) -> list[Path]:
 def _value_of_each_file(
     value: str | Sequence[str] | None, files: list[Path], option: str
 ) -> list[str | None]:
-    """Return one value per file."""
+    """Return the value of each file: a list's own, or the same for all."""
     if value is None or isinstance(value, str):
         return [value] * len(files)
     if len(value) == 1:
@@ -289,7 +290,7 @@ def _value_of_each_file(
 
 
 def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
-    """Raise ColumnError where an observation stands twice; the message names both rows."""
+    """Raise where an observation is there twice; `origin` has the file and row of each score."""
     scores = coded.frame
     keys = [c for c in KEY_COLUMNS if c in scores.columns]
     codes = coded.combined(keys)
@@ -320,7 +321,7 @@ def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
 
 
 def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
-    """Return the scores multiplied by a number, or those of each metric by its own."""
+    """Return the scores multiplied by a factor, or by the factor of their metric, without rounding errors."""
     metrics = list(scores["metric"].unique())
     factors = dict(scale) if isinstance(scale, Mapping) else dict.fromkeys(metrics, scale)
     for metric, factor in factors.items():
@@ -341,10 +342,10 @@ def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.Data
 
 
 def _numerator_and_denominator(factor: float) -> tuple[Decimal, Decimal]:
-    """Return a factor as numerator and denominator: as written, or the simple fraction that it stands for.
+    """Return a factor as numerator and denominator: those of a simple fraction, or its decimal digits and 1.
 
-    In floating point neither 57 * 0.01 nor 22.4 / 100 is the number that a person expects, nor is 3 times the
-    digits of 1 / 3.
+    Decimal arithmetic with these gives the number that a person expects, which floats do not for 57 * 0.01 or
+    22.4 / 100, nor decimal digits for 3 * (1 / 3).
     """
     simple = Fraction(factor).limit_denominator(1000)
     if float(simple) == factor:

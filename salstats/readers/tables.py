@@ -1,4 +1,4 @@
-"""Tables of files, read strictly: every cell as it stands, each column as text, numbers or scores."""
+"""Tables of files: every cell as the file has it, and each column as text, numbers or scores."""
 
 import os
 import re
@@ -46,12 +46,12 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 
 @dataclass(frozen=True)
 class Signature:
-    """First bytes of a format, which show that the ending of a file is wrong."""
+    """First bytes of a file format, and the message where the ending of a file is of another format."""
 
     first_bytes: bytes
     #: The ending that such a file should have; None where no such file can be read.
     suffix: str | None
-    #: The format, for a message.
+    #: Name of the format, for the message.
     format: str
     #: Hint of the message.
     remedy: str
@@ -71,40 +71,40 @@ _SIGNATURES = (
     Signature(b"\x1f\x8b", None, "compressed by gzip", "unpack it"),
 )
 #: Identifiers of which no cell may be empty.
-REQUIRED_TEXT = ("case", "method", "metric", "task")
-#: Whole numbers from here on are measurements: no name has so many digits.
-_MEASUREMENT = 2.0**64
+REQUIRED_IDENTIFIERS = ("case", "method", "metric", "task")
+#: Whole numbers from here on are measurements, as no name has so many digits.
+_MEASUREMENT_LIMIT = 2.0**64
 #: Form in which a spreadsheet writes a long number as text, such as 1.2E+16, or -1,2E+16 with decimal commas.
-_ROUNDED = re.compile(r"-?\d(?:[.,]\d+)?[eE]\+\d{2,3}")
+_ROUNDED_NUMBER = re.compile(r"-?\d(?:[.,]\d+)?[eE]\+\d{2,3}")
 #: A name that needs a check of its own: it has blanks around it, a character beyond printable ASCII, or a
 #: power of ten at its end.
-_DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d{2,3}$"
+_DOUBTFUL_NAME = r"^\s|\s$|[^ -~]|[eE]\+\d{2,3}$"
 #: A column has such a name only if it has a byte up to the blank, one beyond "~", or a "+".
 _BLANK = ord(" ")
 _LAST_PRINTABLE = ord("~")
 _PLUS = ord("+")
-#: Digits that begin with a zero, which are a name and no number.
-_DIGITS_OF_NAME = r"^0\d+$"
-#: A carriage return that ends no line.
+#: Digits that begin with a zero, which are a name and not a number.
+_DIGITS_WITH_LEADING_ZERO = r"^0\d+$"
+#: A carriage return without the line feed of a line end.
 _LONE_RETURN = re.compile(r"\r(?!\n)")
-#: Characters that may be controls; `CONTROL_CHARACTER` decides.
+#: Characters of which some are control characters; `CONTROL_CHARACTER` decides.
 _MAYBE_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{feff}]"
-#: Share of numbers in a column from which its other cells are probably mistakes, not names.
-_SHARE_OF_NUMBERS = 0.5
+#: From this share of numbers in a column on, its other cells are probably mistakes, not names.
+_MIN_SHARE_OF_NUMBERS = 0.5
 
 
 @dataclass(frozen=True)
 class FileTable:
-    """The cells of a table file as they stand, under the names of its header."""
+    """The cells of a table file as the file has them, under the names of its header."""
 
     file: Path
-    #: Text, coded where `read_table_with_coded_text` reads it; numbers, too, in Parquet and XLSX. An empty
-    #: cell is "" (text) or NaN. The index counts rows.
+    #: Text, as Arrow dictionaries from `read_table_with_coded_text`; in Parquet and XLSX also numbers. An
+    #: empty cell is "" (text) or NaN. The index counts rows from 0.
     cells: pd.DataFrame
-    #: the file's number of the first data row: 2 below a header, 1 in Parquet
+    #: Number of the first data row in the file: 2 below a header, 1 in Parquet.
     first_row_number: int = 2
     options: TableOptions = field(default_factory=TableOptions)
-    #: what is raised where a column or a cell is not what it should be
+    #: Class of the errors about a missing column or an invalid cell.
     error_class: type[SalstatsError] = ColumnError
 
     def __len__(self) -> int:
@@ -118,20 +118,20 @@ class FileTable:
 
     @property
     def row_numbers(self) -> np.ndarray:
-        """The file's number of each row."""
+        """Number of each row in the file."""
         return self.cells.index.to_numpy() + self.first_row_number
 
     def location(self, position: int, column: str | None = None) -> str:
-        """Write the file and row, and the column if there is one, for a message."""
+        """Return the file and row, and the column if there is one, as text for messages."""
         row = f"{self.file}, row {self.row_numbers[position]}"
         return row if column is None else f"{row}, column {column!r}"
 
     def with_cells(self, cells: pd.DataFrame) -> "FileTable":
-        """Return the same file with other columns."""
+        """Return a table of the same file with other cells."""
         return replace(self, cells=cells)
 
     def renamed(self, rename: Mapping[str, str], joined_columns: Collection[str] = ()) -> "FileTable":
-        """Return the table with columns renamed; it may lack those that joined files have."""
+        """Return the table with columns renamed; `rename` may also name the columns of joined files."""
         self.check_columns_named_by_option(rename, "rename", joined_columns)
         cells = self.cells.rename(columns=dict(rename))
         repeated = cells.columns[cells.columns.duplicated()]
@@ -162,7 +162,7 @@ class FileTable:
                 )
 
     def check_columns(self, columns: Iterable[str], hint: str = "") -> None:
-        """Raise where a column is missing; `hint` says what the table has."""
+        """Raise where a column is missing, with this hint."""
         missing = [column for column in columns if column not in self.cells.columns]
         if missing:
             further_missing = ""
@@ -178,16 +178,16 @@ class FileTable:
             )
 
     def text_or_empty(self, column: str) -> pd.Series:
-        """Return a column of names, cell by cell as it stands, "" where one is missing or of blanks only.
+        """Return a column of names as text, "" where a cell is missing or of blanks only.
 
-        The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, but that the seed
-        "7.0" is "7" (see `frames.seed_without_decimal_zero`). Raises ColumnError for a date of a workbook (a
-        spreadsheet turns an id such as 1-2 into one), for a number too large to be exact (or written like
-        1.2E+16, with its digits lost), for blanks around a name and for invisible characters.
+        The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, except that the
+        seed "7.0" is "7" (see `frames.seed_without_decimal_zero`). Raises ColumnError for a date of a
+        workbook (a spreadsheet turns an id such as 1-2 into one), for a number too large to be exact (or
+        written like 1.2E+16, with its digits lost), for blanks around a name and for invisible characters.
         """
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):
-            # digits are names as they stand
+            # whole numbers need no check as names
             return _integers_as_text_or_empty(cells)
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
@@ -207,7 +207,7 @@ class FileTable:
         return names
 
     def coded_text(self, column: str) -> pd.Series:
-        """Return a column of names as `text_or_empty` does, but coded, and missing where one is empty."""
+        """Return `text_or_empty` of a column as an Arrow dictionary, with empty cells missing."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
             return as_arrow_dictionary(_integers_as_text_or_empty(cells))
@@ -220,7 +220,7 @@ class FileTable:
         return names
 
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
-        """Raise ColumnError for the first cell that is no name, of the distinct names in doubt."""
+        """Raise ColumnError for the first cell whose name is invalid, among the distinct `doubtful` names."""
         for name in doubtful:
             reason = _name_problem_or_none(name)
             if reason:
@@ -252,7 +252,7 @@ class FileTable:
         )
 
     def nonempty_texts(self, column: str) -> list[str]:
-        """Return a column of names as a list; an empty one is an error."""
+        """Return a column of names as a list; raise where one is empty."""
         names = self.text_or_empty(column).to_list()
         if "" in names:
             position = names.index("")
@@ -266,9 +266,9 @@ class FileTable:
         return names
 
     def distinct_cases(self) -> list[str]:
-        """Return the column `case` as a list; a case that is empty or stands twice is an error."""
+        """Return the column `case` as a list; raise where a case is empty or in two rows."""
         names = self.text_or_empty("case")
-        for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
+        for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "is there twice")):
             if is_bad.any():
                 position = int(np.flatnonzero(is_bad.to_numpy())[0])
                 raise self.error_class(
@@ -285,9 +285,9 @@ class FileTable:
         is_wrong: Callable[[np.ndarray], np.ndarray] | None = None,
         reason: str = "is not a number",
     ) -> np.ndarray:
-        """Return a column as float64, NaN where it is empty.
+        """Return a column as float64, NaN where a cell is empty.
 
-        A cell that is no number, or a number that `is_wrong`, is an error, which gives the `reason`.
+        Raise with the `reason` where a cell is not a number, or `is_wrong` returns True for it.
         """
         numbers, _, is_bad = parse_numbers(self.cells[column], self.options)
         values = numbers.to_numpy(copy=True)
@@ -298,10 +298,10 @@ class FileTable:
         return values
 
     def finite_numbers(self, columns: Sequence[str]) -> np.ndarray:
-        """Return columns as an array (n_rows, n_columns); a cell that is no finite number is an error."""
+        """Return columns as an array (n_rows, n_columns); raise where a cell is not a finite number."""
         self.check_columns(columns)
         n_rows = len(self)
-        # all columns at once: a call for each takes longer than reading a small file
+        # all columns are parsed in one call, as one for each would take longer than reading a small file
         cells = pd.concat([self.cells[column] for column in columns], ignore_index=True)
         numbers, _, is_no_number = parse_numbers(cells, self.options)
         values = numbers.to_numpy()
@@ -312,7 +312,7 @@ class FileTable:
             column = columns[column_index]
             cell = str(cells.iloc[invalid[0]])
             raise self.error_class(
-                f"{self.location(row, column)}: {cell!r} is no number",
+                f"{self.location(row, column)}: {cell!r} is not a finite number",
                 column=column,
                 value=cell,
                 rows=[row],
@@ -323,7 +323,7 @@ class FileTable:
     def scores(self, column: str, remedy: MessagePart = "") -> pd.Series:
         """Return a column of scores: finite, or NaN where undefined.
 
-        `remedy` is the hint of a cell that is no number, where its text has no better one.
+        `remedy` is the hint about a cell that is not a number, unless its text suggests a better one.
         """
         cells = plain_text(self.cells[column])
         options = self.options
@@ -342,7 +342,7 @@ class FileTable:
                 hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
             elif options.decimal == "," and "." in str(first.iloc[0]):
                 hint = Message(
-                    "with ", Setting("decimal", ","), " it may hold no point (nor thousands separators)"
+                    "with ", Setting("decimal", ","), " it must not hold a point (nor thousands separators)"
                 )
                 option = "decimal"
             elif "%" in str(first.iloc[0]):
@@ -363,11 +363,11 @@ class FileTable:
     def covariate(self, column: str) -> pd.Series:
         """Return a column as numbers where every cell is one, else as text with NA strings as missing.
 
-        A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
-        of which one is beyond 2^53 and would lose its last digits (a warning says where a workbook has lost
-        them already). Dates are text (ISO 8601). Numbers with decimal commas are an error that names the
-        option; text among numbers gives a warning, and so does a whole number beyond 2^53 that stands among
-        fractions and loses digits. A number too large for a float is text.
+        A column with a cell such as "007" is text, as a number would lose the zeros. A column of whole
+        numbers is text if one is beyond 2^53, where a float would lose its last digits (a warning names a
+        number that a workbook has rounded already). Dates are text (ISO 8601), and so is a number too large
+        for a float. Numbers with decimal commas are an error that names the option. Text among numbers gives
+        a warning, and so does a whole number beyond 2^53 among fractions, which loses digits.
         """
         cells = plain_text(self.cells[column])
         numbers, missing, is_no_number = parse_numbers(cells, self.options)
@@ -379,7 +379,7 @@ class FileTable:
                 return covariate_text(cells).mask(missing)
             first = int(inexact[0])
             are_whole = bool((numbers.dropna() % 1 == 0).all())
-            if abs(numbers.iloc[first]) < _MEASUREMENT and are_whole:
+            if abs(numbers.iloc[first]) < _MEASUREMENT_LIMIT and are_whole:
                 warn(
                     f"{self.location(first, column)}: {cells.iloc[first]} is rounded, as whole numbers "
                     "beyond 2^53 are",
@@ -405,7 +405,7 @@ class FileTable:
             )
         n_present = int((~missing).sum())
         n_numbers = n_present - int(is_no_number.sum())
-        if n_numbers >= _SHARE_OF_NUMBERS * n_present and not are_names:
+        if n_numbers >= _MIN_SHARE_OF_NUMBERS * n_present and not are_names:
             position = int(np.argmax(is_no_number))
             warn(
                 f"{self.location(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
@@ -422,14 +422,14 @@ class FileTable:
         return text
 
     def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
-        """Warn of a whole number of a text column that is read as another, as no float is so exact."""
+        """Warn of the first whole number in a column of text that loses digits as a float."""
         values = numbers.to_numpy()
         magnitudes = np.abs(values)
         for position in np.flatnonzero(
-            (magnitudes >= EXACT_FLOAT_LIMIT) & (magnitudes < _MEASUREMENT)
+            (magnitudes >= EXACT_FLOAT_LIMIT) & (magnitudes < _MEASUREMENT_LIMIT)
         ).tolist():
             text = str(cells.iloc[position]).strip()
-            # 7.221648081421175e+17 is how a float is written
+            # a text such as 7.221648081421175e+17 was a float before
             if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
                 warn(
                     f"{self.location(position, column)}: {text} is read as {values[position]:.0f}, as a "
@@ -443,7 +443,7 @@ class FileTable:
                 return
 
     def _refuse_control_characters(self, column: str, text: pd.Series) -> None:
-        """Raise for a cell with a control character, which no text file may hold."""
+        """Raise where a cell holds a control character, which is an error in text files as well."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -458,7 +458,7 @@ class FileTable:
     def typed_frame(self, text_columns: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
         """Return identifiers and text columns as text, scores as finite numbers, others as covariates.
 
-        With `coded` the text of identifiers and text columns is coded.
+        With `coded`, identifiers and text columns are Arrow dictionaries.
         """
         typed_columns = {}
         for column in self.cells.columns:
@@ -467,7 +467,7 @@ class FileTable:
                 typed_columns[column] = self.coded_text(column)
             elif is_name:
                 text = self.text_or_empty(column)
-                # an empty reader or seed is one that does not apply; the other keys are checked later
+                # an empty reader or seed does not apply; later checks find other identifiers that are empty
                 typed_columns[column] = text.where(text.ne(""))
             elif column == "score" and "case" in self.cells.columns:
                 typed_columns[column] = self.scores(column)
@@ -476,7 +476,7 @@ class FileTable:
         return pd.DataFrame(typed_columns, index=self.cells.index)
 
     def first_text_column(self, excluded: Collection[str] = ()) -> str | None:
-        """Return the first column that holds text, not numbers (also with decimal commas)."""
+        """Return the first column of text; numbers with decimal commas are not text."""
         for name in self.columns:
             if name in excluded:
                 continue
@@ -487,9 +487,10 @@ class FileTable:
 
 
 def _decimal_comma_hint_and_option(other_cells: pd.Series) -> tuple[Message, str | None]:
-    """Return what to do about a cell with a decimal comma, and the option for it.
+    """Return the hint about a cell with a decimal comma, and the name of the option for it.
 
-    Where another cell of the column has a decimal point, or is a number of a workbook, the comma is a slip.
+    Where another cell of the column has a decimal point, or is a number in a workbook, the comma is a mistake
+    in the file, and there is no option.
     """
     have_points = other_cells.astype(TEXT).str.contains(".", regex=False).fillna(False)
     are_numbers = other_cells.map(lambda cell: isinstance(cell, int | float) and not pd.isna(cell))
@@ -507,7 +508,7 @@ def _integers_as_text_or_empty(cells: pd.Series) -> pd.Series:
 
 
 def _digits_are_names(cells: pd.Series, numbers: pd.Series) -> bool:
-    """Return whether digits are names: one has leading zeros, or all are whole and one is beyond 2^53."""
+    """Return whether numbers are names: one has leading zeros, or all are whole and one is beyond 2^53."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -517,43 +518,45 @@ def _digits_are_names(cells: pd.Series, numbers: pd.Series) -> bool:
         return False
     whole_cells = cells if is_whole.all() else cells[is_whole]
     text = pa.array(whole_cells.astype(TEXT))
-    has_zeros_before = compute.match_substring_regex(compute.utf8_trim_whitespace(text), _DIGITS_OF_NAME)
-    if compute.any(has_zeros_before).as_py():
+    has_leading_zero = compute.match_substring_regex(
+        compute.utf8_trim_whitespace(text), _DIGITS_WITH_LEADING_ZERO
+    )
+    if compute.any(has_leading_zero).as_py():
         return True
     magnitudes = np.abs(values)
-    is_inexact = (magnitudes >= EXACT_FLOAT_LIMIT) & (magnitudes < _MEASUREMENT)
+    is_inexact = (magnitudes >= EXACT_FLOAT_LIMIT) & (magnitudes < _MEASUREMENT_LIMIT)
     are_all_whole = is_whole[~np.isnan(values)].all()
     return bool(is_inexact.any() and are_all_whole)
 
 
 def _is_beyond_largest_float(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
-    """Return which cells are digits that no float is large enough for."""
+    """Return True for each cell of digits whose number is too large for a float."""
     is_infinite = np.isinf(numbers.to_numpy())
-    too_large = is_infinite.copy()
-    # the word "inf" is no number that is too large
+    is_too_large = is_infinite.copy()
+    # the word "inf" has no digits
     if is_infinite.any():
-        too_large[is_infinite] = cells[is_infinite].astype(TEXT).str.contains(r"\d").to_numpy()
-    return too_large
+        is_too_large[is_infinite] = cells[is_infinite].astype(TEXT).str.contains(r"\d").to_numpy()
+    return is_too_large
 
 
 def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
-    """Return the distinct names in doubt: with more than plain characters, or that look rounded."""
+    """Return the distinct names that need a check, see `_DOUBTFUL_NAME`."""
     import pyarrow as pa
     from pyarrow import compute
 
-    # most columns need no check of each name
+    # a quick look at all bytes, after which most columns need no check of each name
     content = bytes_of_text(names)
     if not ((content <= _BLANK) | (content > _LAST_PRINTABLE) | (content == _PLUS)).any():
         return []
     distinct = compute.unique(pa.array(names))
-    return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL)).to_pylist()
+    return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL_NAME)).to_pylist()
 
 
 def _name_problem_or_none(name: str | None) -> str | None:
-    """Write why a cell is no name; None where it is one."""
+    """Return why a cell is not a name, as text; None where it is one."""
     if name is None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
-    if _ROUNDED.fullmatch(name):
+    if _ROUNDED_NUMBER.fullmatch(name):
         return "is a number rounded by a spreadsheet; write all its digits in the file"
     problem = invisibility_text(name)
     if problem:
@@ -564,10 +567,10 @@ def _name_problem_or_none(name: str | None) -> str | None:
 def read_table(
     path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
 ) -> FileTable:
-    """Read a CSV, TSV, Parquet or XLSX file, as its ending says, with every cell exactly as it stands.
+    """Read a CSV, TSV, Parquet or XLSX file, by its ending, with every cell as the file has it.
 
-    A file that is no such table is an InputFileError that names file and row; so is a header without a data
-    row unless it `may_be_empty`.
+    A file that is not such a table raises InputFileError with file and row; so does a header without a data
+    row, unless `may_be_empty`.
     """
     table = read_table_with_coded_text(path, options, may_be_empty=may_be_empty)
     make_text_plain(table.cells)
@@ -577,7 +580,7 @@ def read_table(
 def read_table_with_coded_text(
     path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
 ) -> FileTable:
-    """Read a file as `read_table` does, and leave text coded where its reader has codes."""
+    """Read a file as `read_table` does, but leave text as Arrow dictionaries where its reader makes them."""
     import pyarrow as pa
 
     options = options or TableOptions()
@@ -594,7 +597,7 @@ def read_table_with_coded_text(
         # the reader of a format checks how much memory the cells take, which is more than the file
         size = os.fstat(stream.fileno()).st_size
         check_size(size, f"{file}: its content", file_bytes=size)
-        # an array of NumPy lies in large pages of memory, and so is filled several times as fast as bytes
+        # a NumPy array uses large pages of memory, and so is filled several times as fast as bytes
         data = np.fromfile(stream, dtype=np.uint8).data
     for signature in _SIGNATURES:
         first_bytes = data[: len(signature.first_bytes)]
@@ -613,7 +616,7 @@ def read_table_with_coded_text(
         default_separator = "\t" if suffix == ".tsv" else ","
         cells, first_row_number = read_text(file, data, options, options.sep or default_separator)
         frame = frame_with_sorted_dictionaries(cells)
-        # the file and its cells take more memory than the frame, which alone is needed below
+        # free the file's content and cells, which take more memory than the frame
         del data, cells
         pa.default_memory_pool().release_unused()
         table = FileTable(file, frame, first_row_number, options)
@@ -625,7 +628,7 @@ def read_table_with_coded_text(
 def read_known_format_table(
     file: Path, error_class: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
 ) -> FileTable:
-    """Read a table of a known format; `error_class` is what a wrong column or cell of it raises."""
+    """Read a table of a fixed format; `error_class` is the class of errors about its columns and cells."""
     return replace(
         read_table(file, TableOptions(is_fixed_format=True), may_be_empty=may_be_empty),
         error_class=error_class,

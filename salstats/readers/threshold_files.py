@@ -12,27 +12,31 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import canonical_task_name
 from salstats.readers.tables import FileTable, read_known_format_table
 
-#: Kind of number -> the columns that may hold it; `prob_threshold` is that of the CheXlocalize release.
-COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
-#: Column of the mean IoU at each cut-off of the release's table; the cut-off of the first maximum counts.
-_MIOU = "mIoU"
-#: Name of a task, and of a series of maps, None where a number is that of all series.
+#: Kind of number -> the columns that may hold it; the CheXlocalize release has `prob_threshold`.
+COLUMNS_BY_KIND = {
+    "threshold": ("threshold",),
+    "cutoff": ("cutoff", "prob_threshold"),
+    "smooth": ("smooth",),
+}
+#: Column of the mean IoU at each cut-off in the release's table; the cut-off of its first maximum counts.
+_MEAN_IOU_COLUMN = "mIoU"
+#: Name of a task, and of a series of maps, None where a number is for all series.
 TaskAndSeries = tuple[str, str | None]
 #: Columns that tell one series of maps from another.
-_SERIES = ("method", "model", "seed")
+_SERIES_COLUMNS = ("method", "model", "seed")
 
 
 def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndSeries, float]:
-    """Read one number for each task: (task, series or None) -> threshold, cut-off or filter size to use.
+    """Read one threshold, cut-off or filter size for each task, and for each series where there are several.
 
     Three forms are read: a value per task (the release's `tuning_results.csv`); every value tried with its
     `mIoU`, of which the first maximum counts (`probability_tuning_results.csv`); and the table that `tune`
-    gives, of which the rows `chosen` count. The column is `threshold`, `cutoff` (`prob_threshold`) or
-    `smooth`, that of `what` where it is given; `method`, `model` and `seed` say where values differ by the
-    series (`method[:model[:seed]]`).
+    returns, of which the rows with `chosen` count. The value is in the column `threshold`, `cutoff` (or
+    `prob_threshold`) or `smooth`, which must be of the kind `what` where that is given. The columns `method`,
+    `model` and `seed` name the series.
     """
     if what is not None:
-        check_choice(what, tuple(COLUMNS), "what")
+        check_choice(what, tuple(COLUMNS_BY_KIND), "what")
     table = read_known_format_table(Path(path), ColumnError)
     kind, column = _kind_and_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
@@ -45,7 +49,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
         if key in numbers:
             raise ColumnError(
                 f"{table.location(row)}: a second {kind} for {_key_text(key)}",
-                hint=f"one row each, or a column {_MIOU!r} or 'chosen' that says which",
+                hint=f"keep one row, or add a column {_MEAN_IOU_COLUMN!r} or 'chosen' to tell which to use",
                 column=column,
                 rows=[row],
                 path=table.file,
@@ -66,20 +70,29 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
 
 
 def _undefined_error(table: FileTable, row: int, key: TaskAndSeries, kind: str) -> SalstatsError:
-    """Make the error of a row that should hold a number and holds none."""
+    """Make the error of a row to use whose number is missing."""
     return ColumnError(
         f"{table.location(row)}: {_key_text(key)} has no defined {kind}", rows=[row], path=table.file
     )
 
 
 def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
-    """Return the kind of number that a table holds, and its column."""
+    """Return the kind of number that a table holds, and its column.
+
+    Raise where it has no such column or several, or holds another kind than `what`.
+    """
     file = table.file
-    pairs = [(kind, name) for kind, names in COLUMNS.items() for name in names if name in table.columns]
+    pairs = []
+    wanted_columns: list[str] = []
+    for kind, names in COLUMNS_BY_KIND.items():
+        pairs += [(kind, name) for name in names if name in table.columns]
+        if what in (None, kind):
+            wanted_columns += names
     if not pairs:
-        columns = [name for kind, names in COLUMNS.items() if what in (None, kind) for name in names]
         raise ColumnError(
-            f"{file} has no column {' or '.join(map(repr, columns))}", column=columns[0], path=file
+            f"{file} has no column {' or '.join(map(repr, wanted_columns))}",
+            column=wanted_columns[0],
+            path=file,
         )
     kind, column = pairs[0]
     if len(pairs) > 1:
@@ -90,37 +103,35 @@ def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
             path=file,
         )
     if what is not None and kind != what:
-        raise ColumnError(
-            f"{file} holds a {kind} for each task, and a {what} is wanted", column=column, path=file
-        )
+        raise ColumnError(f"{file} holds a {kind} for each task, not a {what}", column=column, path=file)
     return kind, column
 
 
 def _series_text_of_each_row(table: FileTable) -> list[str] | list[None]:
-    """Return the series of each row, None where the table does not tell methods apart."""
-    columns = [column for column in _SERIES if column in table.columns]
+    """Return the name of each row's series, such as method:model:seed; None without such columns."""
+    columns = [column for column in _SERIES_COLUMNS if column in table.columns]
     if not columns:
         return [None] * len(table)
     table.check_columns(["method"], f"it has {columns[0]!r}")
     texts = [table.nonempty_texts("method"), *(table.text_or_empty(column) for column in columns[1:])]
-    # a model or seed that is empty does not apply
+    # names without the models and seeds that are empty
     return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
 def _is_row_to_use(table: FileTable, keys: pd.Series) -> np.ndarray:
-    """Return a mask of the rows that count: those chosen, or the first maximum of the mean IoU, or all."""
+    """Return True for each row to use: those chosen, or with the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"
         return table.numbers("chosen", lambda v: ~np.isin(v, (0, 1)), reason).astype(bool)
-    if _MIOU not in table.columns:
+    if _MEAN_IOU_COLUMN not in table.columns:
         return np.ones(len(table), dtype=bool)
-    means = pd.Series(table.numbers(_MIOU)).dropna()
+    means = pd.Series(table.numbers(_MEAN_IOU_COLUMN)).dropna()
     best_rows = means.groupby(keys[means.index]).idxmax()
     return np.isin(np.arange(len(table)), best_rows)
 
 
 def _checked_number(table: FileTable, row: int, kind: str, column: str, value: float) -> float:
-    """Return a threshold, cut-off or filter size; ValueRangeError where it is out of range."""
+    """Return a threshold, cut-off or filter size; raise where it is out of range."""
     if kind == "smooth":
         is_valid = 0 <= value <= LARGEST_BOX and value % 1 == 0
         rule = f"a filter is a whole number of pixels from 0 to {LARGEST_BOX}, not {value:g}"
@@ -135,7 +146,7 @@ def _checked_number(table: FileTable, row: int, kind: str, column: str, value: f
 
 
 def _key_text(key: TaskAndSeries) -> str:
-    """Write a task, and its method where there is one, for a message."""
+    """Return a task, and its series where there is one, as text for messages."""
     task, series = key
     if series is None:
         return f"task {task}"

@@ -26,22 +26,22 @@ from salstats.readers.cells import (
 )
 
 #: Bytes of memory for each byte of XML.
-_XML_BYTES = 16
-#: XML that is unpacked has more than this many times the bytes of packed XML; a picture has fewer.
-_PACKING_RATIO = 1.5
-#: Most bytes of memory that a character of text takes while its column is made.
-_CHARACTER_BYTES = 8
-#: XML of a formula or of merged cells, behind which an empty cell may be something else.
-_HIDING = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
-#: Reference of a merged range in XML, such as A1:B2.
-_MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([^"']*)["']""")
+_MEMORY_PER_XML_BYTE = 16
+#: Unpacking enlarges XML by more than this factor, and a picture by less.
+_MIN_XML_PACKING_RATIO = 1.5
+#: Largest number of bytes of memory for a character of text while its column is made.
+_MEMORY_PER_CHARACTER = 8
+#: Beginning of the XML of a formula or of merged cells; where there are some, an empty cell may not be empty.
+_FORMULA_OR_MERGED_XML = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
+#: XML of a merged range, and its reference, such as A1:B2.
+_MERGED_RANGE_XML = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([^"']*)["']""")
 
 
 def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
     """Read the cells of one sheet of a workbook; a formula counts as the value stored with it."""
     try:
         with warnings.catch_warnings():
-            # openpyxl warns of styles and validations it leaves out; cell values are all that is read
+            # openpyxl warns of styles and validations that it leaves out, which are not needed
             warnings.simplefilter("ignore", UserWarning)
             header, rows = _read_header_and_rows(file, data, options)
     except InputFileError as error:
@@ -63,7 +63,7 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
 
 
 def sheet_names(file: Path) -> list[str]:
-    """List the sheets of a workbook; raise InputFileError where it cannot be opened."""
+    """List the names of a workbook's sheets; raise where it cannot be opened."""
     with needed_for("an XLSX workbook"):
         from openpyxl import load_workbook
 
@@ -83,37 +83,37 @@ def sheet_names(file: Path) -> list[str]:
 
 
 def _check_unpacked_size(file: Path, archive: ZipFile, file_bytes: int) -> None:
-    """Raise where the files in a workbook's archive unpack to more than the limit of memory."""
-    # bytes of the unpacked files, and of the memory that they take
-    unpacked = 0
-    size = 0
+    """Raise where the XML files in a workbook's archive need more than the memory limit."""
+    unpacked_bytes = 0
+    memory_bytes = 0
     for member in archive.infolist():
-        unpacked += member.file_size
-        # any file may be read as XML whatever its name is, except for a picture, which hardly packs
-        packs = member.file_size > _PACKING_RATIO * member.compress_size
-        if packs or not member.filename.startswith("xl/media/"):
-            size += member.file_size * _XML_BYTES
-    # a few bytes can unpack to any number
-    check_size(size, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML", file_bytes)
+        unpacked_bytes += member.file_size
+        # every file counts as XML, except for one that has the folder and the small packing of a picture
+        is_packed_like_xml = member.file_size > _MIN_XML_PACKING_RATIO * member.compress_size
+        if is_packed_like_xml or not member.filename.startswith("xl/media/"):
+            memory_bytes += member.file_size * _MEMORY_PER_XML_BYTE
+    # a few bytes can unpack to any number of bytes
+    content = f"{file}: its {unpacked_bytes / (1 << 20):.0f} MB of unpacked XML"
+    check_size(memory_bytes, content, file_bytes)
 
 
 def _read_header_and_rows(
     file: Path, data: bytes, options: TableOptions
 ) -> tuple[list[str], list[list[Any]]]:
-    """Read the header and the rows below it."""
+    """Read the header of the chosen sheet, and the rows below it with None in empty cells."""
     with needed_for("an XLSX workbook"):
         from openpyxl import load_workbook
 
     with ZipFile(BytesIO(data)) as archive:
         _check_unpacked_size(file, archive, len(data))
         sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        may_hide_cells = any(_HIDING.search(sheet) for sheet in sheets)
-        # openpyxl makes every cell of a merged range, which a few bytes can name
+        has_formulas_or_merged_cells = any(_FORMULA_OR_MERGED_XML.search(sheet) for sheet in sheets)
+        # openpyxl makes every cell of a merged range, however large, from its short reference
         n_merged = sum(_n_merged_cells(sheet) for sheet in sheets)
         check_size(n_merged * BYTES_PER_SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
         del sheets
     sheet = _chosen_sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
-    # the stated extent of a sheet is wrong in some writers' files
+    # some programs write a wrong extent of the sheet, which openpyxl would believe
     sheet.reset_dimensions()
     location = f"{file}, sheet {sheet.title!r}"
     sheet_rows = sheet.iter_rows()
@@ -131,11 +131,11 @@ def _read_header_and_rows(
     n_cells = 0
     n_characters = 0
     for number, cells in enumerate(sheet_rows, start=2):
-        # openpyxl fills a row up to its last cell, whatever is in it, and rows down to the last one
+        # openpyxl also makes the empty cells before the last one of a row, and the empty rows
         n_cells += len(cells) + 1
-        # a text that the file holds once may stand in any number of cells
+        # any number of cells can share a text that the file holds once
         n_characters += sum(len(cell.value) for cell in cells if isinstance(cell.value, str))
-        size = n_cells * BYTES_PER_SHEET_CELL + n_characters * _CHARACTER_BYTES
+        size = n_cells * BYTES_PER_SHEET_CELL + n_characters * _MEMORY_PER_CHARACTER
         check_size(size, f"{location}: its {n_cells} cells down to row {number}", len(data))
         if all(cell.value is None for cell in cells):
             n_blank += 1
@@ -155,7 +155,7 @@ def _read_header_and_rows(
             )
         values = [_stored_value_or_none(location, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
-    if may_hide_cells and any(None in row for row in rows):
+    if has_formulas_or_merged_cells and any(None in row for row in rows):
         _refuse_merged_and_unstored_cells(location, load_workbook(BytesIO(data))[sheet.title], rows)
     return header, rows
 
@@ -166,22 +166,22 @@ def _header_name(value: Any) -> str:
 
 
 def _n_merged_cells(sheet_xml: bytes) -> int:
-    """Count the cells of the merged ranges of a sheet's XML."""
+    """Count the cells in the merged ranges of a sheet's XML."""
     from openpyxl.utils import range_boundaries
 
     n_cells = 0
-    for reference in _MERGED.findall(sheet_xml):
+    for reference in _MERGED_RANGE_XML.findall(sheet_xml):
         try:
             first_col, first_row, last_col, last_row = range_boundaries(reference.decode())
             n_cells += (last_col - first_col + 1) * (last_row - first_row + 1)
         except (ValueError, TypeError):
-            # no range of cells; openpyxl says what is wrong with it
+            # not a range of cells; openpyxl will raise an error for it
             continue
     return n_cells
 
 
 def _chosen_sheet(file: Path, book: Any, options: TableOptions) -> Any:
-    """Return the sheet to read."""
+    """Return the sheet of the option, or the only one; raise where there are several or no such sheet."""
     names = [sheet.title for sheet in book.worksheets]
     if options.sheet is None and len(names) > 1:
         raise InputFileError(
@@ -205,7 +205,7 @@ def _chosen_sheet(file: Path, book: Any, options: TableOptions) -> Any:
 
 
 def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> object:
-    """Return a cell's value; #N/A is a missing one, another error of the spreadsheet is an error here."""
+    """Return a cell's value, None for a spreadsheet's error in `options.na`; raise for other errors."""
     if cell.data_type == "e" and cell.value not in options.na:
         raise InputFileError(
             f"{location}, cell {cell.coordinate}: the spreadsheet's error {cell.value}",
@@ -220,17 +220,20 @@ def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> ob
 
 
 def _typed_column(values: Sequence[Any], options: TableOptions) -> pd.Series:
-    """Return cells as numbers where all are, else as text; as they stand where one is a date."""
+    """Return cells as numbers or bool where all are, else as text.
+
+    Cells stay as they are where one is a date, or a number too large to be exact among text.
+    """
     present = [value for value in values if value is not None]
     if any(map(is_date_or_time, present)):
         return pd.Series(values, dtype=object)
     if present and all(isinstance(value, bool) for value in present):
         return pd.Series(values, dtype="boolean")
     if all(isinstance(value, Real) for value in present):
-        # a sheet's numbers are doubles, also where its file shows more digits
+        # a spreadsheet's numbers are doubles, even if its file shows more digits
         return pd.Series(values, dtype="float64")
     if any(isinstance(value, int | float) and abs(value) >= EXACT_FLOAT_LIMIT for value in present):
-        # as names they are refused, and so must stay numbers
+        # they stay numbers, as a name read from such a number is an error
         return pd.Series(values, dtype=object)
     return pd.Series([_cell_text(value, options.decimal) for value in values], dtype=TEXT)
 
@@ -245,7 +248,7 @@ def _cell_text(value: Any, decimal: str) -> str | None:
 
 
 def _refuse_merged_and_unstored_cells(location: str, sheet: Any, rows: Sequence[Sequence[Any]]) -> None:
-    """Raise where an empty cell is a formula without a stored value, or the rest of merged cells."""
+    """Raise where an empty cell has a formula without a stored value, or cells are merged."""
     for merged in sheet.merged_cells.ranges:
         if merged.min_col <= len(rows[0]) and merged.min_row <= len(rows) + 1:
             raise InputFileError(

@@ -91,8 +91,8 @@ class TestFiles:
             ({"maps": {"cam:": "m"}}, {"option": "maps", "value": "cam:"}),
             ({"maps": {"human": "m"}}, {"option": "maps", "value": "human", "hint": "name the method"}),
             ({"masks": {}}, {"option": "masks", "match": "no method"}),
-            ({"maps": {"x": "m"}, "masks": {"x": "m"}}, {"value": "x", "match": "another series"}),
-            ({"masks": {"convex": "m"}, "lungs": "m"}, {"value": "convex", "match": "another series"}),
+            ({"maps": {"x": "m"}, "masks": {"x": "m"}}, {"value": "x"}),
+            ({"masks": {"convex": "m"}, "lungs": "m"}, {"value": "convex"}),
         ],
     )
     def test_names_that_cannot_be(self, release, options, fields):

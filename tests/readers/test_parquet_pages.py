@@ -8,7 +8,7 @@ import pytest
 from tests_support import quick, raises
 
 from salstats.errors import InputFileError
-from salstats.readers.parquet_pages import _DEEPEST, _CompactReader, page_sizes_by_column
+from salstats.readers.parquet_pages import _MAX_DEPTH, _CompactReader, page_sizes_by_column
 
 #: Heads of a field: its number is one more than that of the field before, its type the lower four bits.
 DOUBLE, BINARY, LIST = b"\x17", b"\x18", b"\x19"
@@ -45,10 +45,10 @@ def test_a_value_that_ends_behind_the_last_byte_is_an_error(header, n_bytes):
         reader._read_value(header[0] & 0x0F, depth=0)
 
 
-@pytest.mark.parametrize("depth", [_DEEPEST + 1, 50_000])
+@pytest.mark.parametrize("depth", [_MAX_DEPTH + 1, 50_000])
 def test_lists_that_lie_in_one_another_too_deeply_are_an_error(depth):
     header = LIST + LIST_OF_ONE_LIST * depth + STOP
-    with raises(InputFileError, value=_DEEPEST + 1):
+    with raises(InputFileError, value=_MAX_DEPTH + 1):
         _CompactReader(header, 0).read_struct()
 
 

@@ -11,7 +11,7 @@ from torch_pickles import call, name, value, whole
 
 from salstats.memory_limit import BYTES_PER_INSTRUCTION, LIMIT_VARIABLE
 from salstats.readers.pickle_machine import (
-    ARRAYS,
+    ARRAY_REPLACEMENTS,
     DamagedPickleError,
     Pending,
     UnsafePickleError,
@@ -24,7 +24,7 @@ from salstats.readers.pickle_machine import (
 RECONSTRUCT = name("numpy.core.multiarray", "_reconstruct")
 
 
-def read(content, allowed=ARRAYS):
+def read(content, allowed=ARRAY_REPLACEMENTS):
     """Run one pickle with the names of arrays and containers."""
     return read_allowed_pickle(io.BytesIO(content), allowed)
 

@@ -54,7 +54,7 @@ def test_both_readers_give_the_same_cells(n_files):
 
 @pytest.mark.parametrize("n_files", [500, pytest.param(3000, marks=pytest.mark.slow)])
 def test_files_of_several_chunks_give_the_same_cells(n_files, monkeypatch):
-    monkeypatch.setattr("salstats.readers.regular_text._CHUNK", 4)
+    monkeypatch.setattr("salstats.readers.regular_text._CHUNK_BYTES", 4)
     test_both_readers_give_the_same_cells(n_files)
 
 
