@@ -100,9 +100,9 @@ class CodedColumn(NamedTuple):
     values: pd.Index
     n_codes: int
     #: True where a cell is missing.
-    missing: bool
+    has_missing: bool
     #: True where a cell is an empty text.
-    blank: bool
+    has_blank: bool
 
 
 class ColumnCodes:
@@ -125,19 +125,19 @@ class ColumnCodes:
             codes_32, values = codes_and_values(column)
             codes = codes_32.astype(np.int64)
             # the empty text sorts before every other
-            blank = len(values) > 0 and values[0] == "" and bool((codes == 0).any())
+            has_blank = len(values) > 0 and values[0] == "" and bool((codes == 0).any())
         elif isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy(dtype=np.int64)
             values = column.cat.categories
-            blank = bool((values == "").any()) and bool((column == "").any())
+            has_blank = bool((values == "").any()) and bool((column == "").any())
         else:
             factor_codes, values = pd.factorize(column, sort=True)
             codes = np.asarray(factor_codes, dtype=np.int64)
             # the empty text sorts before every other
-            blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
+            has_blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
         n_codes = len(values)
-        missing = bool((codes < 0).any())
-        if missing:
+        has_missing = bool((codes < 0).any())
+        if has_missing:
             # missing cells get a code of their own after the values
             codes = np.where(codes < 0, n_codes, codes)
             n_codes += 1
@@ -145,7 +145,7 @@ class ColumnCodes:
         n_codes = max(n_codes, 1)
         # `combined` may return this array itself, so nothing may write in it
         codes.flags.writeable = False
-        self._columns[name] = CodedColumn(codes, pd.Index(values), n_codes, missing, blank)
+        self._columns[name] = CodedColumn(codes, pd.Index(values), n_codes, has_missing, has_blank)
         return self._columns[name]
 
     def identifier_names(self) -> list[Names]:
@@ -166,8 +166,8 @@ class ColumnCodes:
             column = self._columns[name]
             codes = column.codes[rows]
             codes.flags.writeable = False
-            missing = column.missing and bool((codes == column.n_codes - 1).any())
-            subset._columns[name] = column._replace(codes=codes, missing=missing)
+            has_missing = column.has_missing and bool((codes == column.n_codes - 1).any())
+            subset._columns[name] = column._replace(codes=codes, has_missing=has_missing)
         return subset
 
     def with_scores(self, scores: pd.Series) -> "ColumnCodes":
@@ -278,7 +278,7 @@ def coded_scores_without_warnings(scores: object, frame_name: str = "scores") ->
     coded = ColumnCodes(frame)
     _check_names(coded, frame_name)
     for column in ("case", "method", "metric", "task"):
-        if column in frame.columns and (coded.column(column).missing or coded.column(column).blank):
+        if column in frame.columns and (coded.column(column).has_missing or coded.column(column).has_blank):
             row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
             raise ColumnError(
                 f"column {column!r} of {frame_name} is empty in row {row}",
@@ -355,7 +355,7 @@ def _check_no_name_is_empty_text(coded: ColumnCodes, frame_name: str) -> None:
     Patients of empty text are unknown, as some other texts are (see `resampling_units`).
     """
     for column in KEY_COLUMNS:
-        if column in coded.frame.columns and coded.column(column).blank:
+        if column in coded.frame.columns and coded.column(column).has_blank:
             row = int(np.flatnonzero(coded.frame[column].eq(""))[0])
             raise ColumnError(
                 f"column {column!r} of {frame_name} is an empty text in row {row}, which is not a missing "

@@ -160,14 +160,14 @@ def test_codes_are_of_sorted_values_and_missing_cells_come_last():
     coded = ColumnCodes(frame.astype({"text": TEXT}))
     text = coded.column("text")
     assert text.codes.tolist() == [1, 2, 0, 1]
-    assert (text.values.tolist(), text.n_codes, text.missing) == (["a", "b"], 3, True)
+    assert (text.values.tolist(), text.n_codes, text.has_missing) == (["a", "b"], 3, True)
     assert coded.column("number").codes.tolist() == [1, 0, 2, 1]
     assert coded.column("text") is text
     level = coded.column("level")
     assert level.codes.tolist() == [0, 1, 3, 0]
     assert (level.values.tolist(), level.n_codes) == (["late", "early", "never"], 4)
     whole = ColumnCodes(pd.DataFrame({"x": [3, 1]})).column("x")
-    assert (whole.n_codes, whole.missing, whole.blank) == (2, False, False)
+    assert (whole.n_codes, whole.has_missing, whole.has_blank) == (2, False, False)
     assert ColumnCodes(pd.DataFrame({"x": []})).column("x").n_codes == 1
 
 
@@ -175,10 +175,10 @@ def test_codes_are_of_sorted_values_and_missing_cells_come_last():
 def test_an_empty_text_is_blank_and_not_missing(dtype):
     for values, blank in ((["", "a"], True), (["b", "a"], False), (["", ""], True), ([None, "a"], False)):
         column = ColumnCodes(pd.DataFrame({"x": pd.Series(values, dtype=dtype)})).column("x")
-        assert (column.blank, column.missing) == (blank, None in values)
+        assert (column.has_blank, column.has_missing) == (blank, None in values)
     # a category that no row has
     unused = pd.Categorical(["a", "a"], ["", "a"])
-    assert not ColumnCodes(pd.DataFrame({"x": unused})).column("x").blank
+    assert not ColumnCodes(pd.DataFrame({"x": unused})).column("x").has_blank
 
 
 def test_some_rows_keep_the_codes_of_all():
@@ -187,8 +187,8 @@ def test_some_rows_keep_the_codes_of_all():
     part = coded.take(np.array([2, 0]), ["x"])
     assert part.frame.index.tolist() == [0, 1]
     assert part.column("x").codes.tolist() == [0, 1]
-    assert not part.column("x").missing
-    assert coded.take(np.array([1])).column("x").missing
+    assert not part.column("x").has_missing
+    assert coded.take(np.array([1])).column("x").has_missing
     assert list(coded.take(np.array([1])).frame.columns) == ["x", "y"]
 
 

@@ -280,7 +280,7 @@ def _adjust_families(
     null_draws: NullDraws | None,
 ) -> _AdjustedPValues:
     """Adjust the P values of the tested rows of each family; `families` are the row numbers of each."""
-    joint_formula = _BY_NAME[procedure_name.lower()].joint
+    joint_formula = _BY_NAME[procedure_name.lower()].joint_formula
     # A P value at its floor may be as small as 0: an adjusted value that this changes is only a bound.
     smallest_possible = np.where(p_values <= floors * (1 + _ROUNDING), 0.0, p_values)
     p_adjusted = np.full(len(p_values), np.nan)
@@ -345,7 +345,7 @@ def _warn_of_imprecise_p_values(
     tested: pd.DataFrame, alpha: np.ndarray, procedure_name: str, null_draws: NullDraws | None
 ) -> None:
     """Warn of too few replicates, and of adjusted P values that are bounds or within Monte-Carlo error."""
-    if null_draws is not None and _BY_NAME[procedure_name.lower()].joint is not None:
+    if null_draws is not None and _BY_NAME[procedure_name.lower()].joint_formula is not None:
         # A joint procedure counts adjusted P values from draws, whatever test the P values come from.
         counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.p_floor)
         warn_if_within_monte_carlo_error(counted, alpha)
@@ -443,7 +443,7 @@ class Procedure:
     #: Citation and the error rate that it controls, for a Methods section.
     note: str = ""
     #: Function of a family's draws and P values that returns the adjusted P values, for joint procedures.
-    joint: Callable[[NullDraws, np.ndarray], np.ndarray] | None = None
+    joint_formula: Callable[[NullDraws, np.ndarray], np.ndarray] | None = None
 
 
 _FAMILYWISE = "which controls the family-wise error rate"
@@ -480,18 +480,18 @@ RECORDS = (
     Procedure(
         "max-t", "step-down max-t", None,
         f"the step-down max-t procedure (Romano and Wolf 2005), {_JOINTLY}",
-        joint=_adjusted_by_max_t,
+        joint_formula=_adjusted_by_max_t,
     ),
     Procedure(
         "min-p", "step-down min-p", None,
         f"the step-down min-p procedure (Ge et al. 2003), {_JOINTLY}",
-        joint=_adjusted_by_min_p,
+        joint_formula=_adjusted_by_min_p,
     ),
     Procedure(
         SINGLE_STEP, "single-step min-p", None,
         "the single-step min-p procedure (Ge et al. 2003), with which the simultaneous confidence intervals "
         f"(Beran 1988) agree, {_JOINTLY}",
-        joint=single_step_min_p,
+        joint_formula=single_step_min_p,
     ),
     Procedure(
         TUKEY, "Tukey", None,
@@ -507,7 +507,7 @@ RECORDS = (
 #: Names of the procedures that need P values only.
 PROCEDURES = tuple(record.name for record in RECORDS if record.formula is not None)
 #: Names of the joint procedures, which need the draws that P values are counted from.
-JOINT = tuple(record.name for record in RECORDS if record.joint is not None)
+JOINT = tuple(record.name for record in RECORDS if record.joint_formula is not None)
 _BY_NAME = {record.name.lower(): record for record in RECORDS}
 
 
@@ -534,7 +534,7 @@ def checked_procedure(
         if of_contrasts:
             choices += (TUKEY, MULTIVARIATE_T)
         return check_choice(procedure, choices, option)
-    if record.joint is not None and not has_draws:
+    if record.joint_formula is not None and not has_draws:
         raise SalstatsError(
             Setting(option, record.name),
             " needs the flips or replicates that P values are counted from",

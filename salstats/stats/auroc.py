@@ -279,6 +279,7 @@ def auroc(  # noqa: C901
 class LabelledTable(NamedTuple):
     """Table with a row per case and group, and a column per variable."""
 
+    #: The table, with its columns as codes.
     codes: ColumnCodes
     #: Grouping columns.
     groups: list[str]
@@ -501,6 +502,7 @@ def _check_labels(labels: np.ndarray, name: str) -> None:
 class _PairedRows(NamedTuple):
     """Rows of every method but the reference, with the reference's scores."""
 
+    #: Table of the rows, with its columns as codes.
     codes: ColumnCodes
     #: (n_rows,): Score of the reference for each row, NaN where it has none.
     reference_scores: np.ndarray

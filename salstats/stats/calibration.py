@@ -190,8 +190,8 @@ def calibration(
     result = estimates_frame(keys.loc[group_of_row].reset_index(drop=True), columns, special_columns)
     return add_n_shared_and_cautions(
         result,
-        predictions.wide.codes,
-        predictions.wide.groups,
+        predictions.table.codes,
+        predictions.table.groups,
         lambda: advice_to_keep_shared_cases(data, [prob, label], "data"),
         predictions.is_complete_row,
     )
@@ -321,7 +321,8 @@ def calibration_curve(
 class _Predictions:
     """Predicted probabilities with their labels, as groups of rows; arrays have the shape (n_rows,)."""
 
-    wide: LabelledTable
+    #: Table with the rows of the predictions.
+    table: LabelledTable
     #: Probabilities from 0 to 1 and labels 0 and 1, NaN where missing.
     probs: np.ndarray
     labels: np.ndarray
@@ -380,7 +381,7 @@ def _read_predictions(
     rows_of_groups = [rows[is_complete[rows]] for rows in all_rows_of_groups]
     n_missing = [int((~is_complete[rows]).sum()) for rows in all_rows_of_groups]
     return _Predictions(
-        wide=wide,
+        table=wide,
         probs=wide.scores,
         labels=wide.labels,
         units=units.codes,
@@ -440,7 +441,7 @@ def _inference_to_unit_and_n_missing_columns(
     named_units = None
     if predictions.unit_name != "row":
         named_units = predictions.units
-    populations = inference_to_column_if_any(predictions.wide.codes.frame, named_units, predictions.keys)
+    populations = inference_to_column_if_any(predictions.table.codes.frame, named_units, predictions.keys)
     columns = {name: values.take(group_of_row) for name, values in populations.items()}
     columns["unit"] = predictions.unit_name
     columns["n_missing"] = predictions.n_missing[group_of_row]

@@ -184,7 +184,7 @@ def _check_filled(codes: ColumnCodes, column: str, frame_name: str) -> None:
     In columns of patients or examinations a word for unknown counts as empty, see `_is_empty_or_unknown`.
     """
     coded = codes.column(column)
-    if not (coded.missing or coded.blank or _names_patients_or_examinations(column)):
+    if not (coded.has_missing or coded.has_blank or _names_patients_or_examinations(column)):
         return
     frame = codes.frame
     is_empty = _is_empty_or_unknown(frame, column)

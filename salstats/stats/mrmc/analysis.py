@@ -188,7 +188,7 @@ def _analyse_groups(
                 f" treats cases as independent, and a {all_readings.units.name} has several",
                 hint="use 'delong' or 'jackknife'",
             )
-        values = options.figure.with_jackknife(readings).figures
+        values = options.figure.jackknifed_figures(readings).figures
         covariance = options.covariance.kernel(readings, options.figure, options.bootstrap)
         yield GroupFigures(study, values, covariance)
     if incomplete:

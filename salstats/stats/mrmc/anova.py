@@ -139,7 +139,7 @@ class Analysis:
     #: The error is the denominator of F, with the mean square of methods as its numerator, and the number of
     #: readers times the variance of a mean. Its degrees of freedom are infinite if no part of it is estimated
     #: from the spread of readers.
-    error: Callable[[AnovaTable], ErrorTerm]
+    error_term: Callable[[AnovaTable], ErrorTerm]
 
 
 def _error_both_random(table: AnovaTable) -> ErrorTerm:
@@ -211,7 +211,7 @@ def global_test(table: AnovaTable, analysis: Analysis, smallest_error: float = 0
 
     The result is NaN if the root of the error is no larger than `smallest_error`.
     """
-    error, df_residual = analysis.error(table)
+    error, df_residual = analysis.error_term(table)
     df = float(len(table.means) - 1)
     f = np.nan
     if error > smallest_error**2:
@@ -244,13 +244,13 @@ def std_error_of_difference(table: AnovaTable, analysis: Analysis, first: int, s
             ms_method=np.nan,
             ms_reader=np.nan,
         )
-    error, df = analysis.error(table)
+    error, df = analysis.error_term(table)
     return StandardError(_square_root_or_nan(2 / table.effective_readers_per_method * error), df)
 
 
 def std_error_of_mean(table: AnovaTable, analysis: Analysis) -> StandardError:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
-    error, df = analysis.error(table)
+    error, df = analysis.error_term(table)
     return StandardError(_square_root_or_nan(error / table.effective_readers_per_method), df)
 
 

@@ -57,7 +57,7 @@ def unbiasing_factors_of_cell_pairs(present: np.ndarray) -> np.ndarray:
 
 def _jackknife_covariance(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
     """Jackknife covariances, from the figures without each unit in turn."""
-    left_out = figure.with_jackknife(readings).without_unit
+    left_out = figure.jackknifed_figures(readings).without_unit
     present = readings.unit_by_cell_sums(readings.is_read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)
@@ -75,7 +75,7 @@ def _bootstrap_covariance(
     blocks = []
     with np.errstate(invalid="ignore", divide="ignore"):
         for _, weights in weight_blocks(n_units, bootstrap.n_replicates, bootstrap.rng):
-            blocks.append(figure.with_weights(readings, weights))
+            blocks.append(figure.weighted_figures(readings, weights))
     replicates = np.concatenate(blocks)
     defined = ~np.isnan(replicates).any(axis=1)
     return np.atleast_2d(np.cov(replicates[defined], rowvar=False))

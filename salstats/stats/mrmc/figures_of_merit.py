@@ -68,9 +68,9 @@ class FigureOfMerit:
     #: Name in print.
     label: str
     #: Function that returns the figures of the cells, and those without each unit in turn.
-    with_jackknife: Callable[[ReaderReadings], "JackknifedFigures"]
+    jackknifed_figures: Callable[[ReaderReadings], "JackknifedFigures"]
     #: Function that returns figures (n_replicates, n_cells) for weights of units (n_replicates, n_units).
-    with_weights: Callable[[ReaderReadings, np.ndarray], np.ndarray]
+    weighted_figures: Callable[[ReaderReadings, np.ndarray], np.ndarray]
     #: True if it needs the truth of each case.
     needs_label: bool = False
 

@@ -202,7 +202,7 @@ def _curve_of_pilot(
         margin_bounds=bounds,
         cases_per_unit=pilot.cases_per_unit,
         metric=metric,
-        error_limits=tested_spread.limits,
+        error_limit_ratios=tested_spread.limit_ratios,
         has_few_units=tested_spread.df + 1 < FEW_UNITS,
         sampler=lambda n_units: StudySampler(moved, n_units, seed),
     )
@@ -217,11 +217,11 @@ def curves_of_parameters(
     unit = "case" if cluster_size == 1 else "cluster"
     is_decrease = plan.term == "percent_decrease"
     pilot_columns: dict[str, int] = {}
-    error_limits = None
+    error_limit_ratios = None
     has_few_units = False
     if "n_pilot" in numbers:
         pilot_columns["n_pilot"] = int(numbers["n_pilot"])
-        error_limits = error_ratio_limits(numbers["n_pilot"] - 1)
+        error_limit_ratios = error_ratio_limits(numbers["n_pilot"] - 1)
         has_few_units = numbers["n_pilot"] < FEW_UNITS
     if is_decrease and not numbers.get("mean_reference"):
         raise SalstatsError(
@@ -256,7 +256,7 @@ def curves_of_parameters(
             tested_precision=partial(formulas.precision_of_units, tested_sd),
             margin_bounds=bounds,
             cases_per_unit=cluster_size,
-            error_limits=error_limits,
+            error_limit_ratios=error_limit_ratios,
             has_few_units=has_few_units,
         )
 
@@ -294,13 +294,13 @@ def curves_of_readers(
             random_readers=random_readers,
             random_cases=random_cases,
         )
-        error_limits = None
+        error_limit_ratios = None
         has_few_units = False
         if group.n_readers is not None:
             # Degrees of freedom of the standard error of the difference in the pilot
             df = float(precision_of(group.n_readers, group.components.n_cases).df)
             df = min(df, group.components.n_cases - 1)
-            error_limits = error_ratio_limits(df)
+            error_limit_ratios = error_ratio_limits(df)
             has_few_units = df + 1 < FEW_UNITS
         for n in n_readers:
             keys = dict(group.keys)
@@ -320,6 +320,6 @@ def curves_of_readers(
                 tested_precision=precision,
                 margin_bounds=bounds,
                 cases_per_unit=group.cases_per_unit,
-                error_limits=error_limits,
+                error_limit_ratios=error_limit_ratios,
                 has_few_units=has_few_units,
             )

@@ -52,7 +52,7 @@ class Curve:
     metric: str = ""
     #: Confidence limits of the standard error as ratios to itself, since a pilot's spread is uncertain; None
     #: for a given spread.
-    error_limits: tuple[float, float] | None = None
+    error_limit_ratios: tuple[float, float] | None = None
     #: True if the spread rests on few units.
     has_few_units: bool = False
     #: Sampler of studies as a function of the number of units, for simulation.
@@ -78,10 +78,10 @@ class Curve:
         They are the sizes needed by formula at the limits of the pilot's spread, times `size_ratio`, the
         size needed by simulation over the size needed by formula.
         """
-        if self.error_limits is None:
+        if self.error_limit_ratios is None:
             return {}
         columns: dict[str, int | None] = {}
-        for name, error_ratio in zip(("n_low", "n_high"), self.error_limits, strict=True):
+        for name, error_ratio in zip(("n_low", "n_high"), self.error_limit_ratios, strict=True):
             n_units = self.units_needed(target, error_ratio)
             if n_units is not None:
                 n_units = math.ceil(size_ratio * n_units - _ROUNDING)
@@ -166,10 +166,10 @@ def rows_by_simulation(
     counts = simulate_studies(
         samplers, curve.plan, curve.metric, n_studies, jobs=simulation.jobs, progress=simulation.progress
     )
-    n_shown = np.array([counts[size.n_units].n_shown for size in sizes])
-    power = n_shown / n_studies
+    n_reaching_goal = np.array([counts[size.n_units].n_reaching_goal for size in sizes])
+    power = n_reaching_goal / n_studies
     low, high = wilson(power, np.full(len(power), n_studies), _CONF_LEVEL)
-    units_needed = units_at_target_power(n_units, n_shown, n_studies, target)
+    units_needed = units_at_target_power(n_units, n_reaching_goal, n_studies, target)
     units_by_formula = curve.units_needed(target)
     size_ratio = 1.0
     # At the smallest size the number needed is only known to be no larger.
@@ -200,15 +200,15 @@ def rows_by_simulation(
 
 
 def units_at_target_power(
-    n_units: np.ndarray, n_shown: np.ndarray, n_studies: int, target: float
+    n_units: np.ndarray, n_reaching_goal: np.ndarray, n_studies: int, target: float
 ) -> int | None:
     """Return the number of units at which power reaches the target, None if no simulated size reaches it.
 
-    `n_units` (n_sizes,) ascends, and `n_shown` (n_sizes,) counts the studies of each size that reach their
-    goal, of `n_studies`. Between two sizes the normal quantile of power is interpolated linearly in the root
-    of the units, as it is for a z test. If the smallest size reaches the target, it is returned.
+    `n_units` (n_sizes,) ascends, and `n_reaching_goal` (n_sizes,) counts the studies of each size that reach
+    their goal, of `n_studies`. Between two sizes the normal quantile of power is interpolated linearly in the
+    root of the units, as it is for a z test. If the smallest size reaches the target, it is returned.
     """
-    reached = np.flatnonzero(n_shown >= target * n_studies)
+    reached = np.flatnonzero(n_reaching_goal >= target * n_studies)
     if not len(reached):
         return None
     after = int(reached[0])
@@ -216,7 +216,7 @@ def units_at_target_power(
         return int(n_units[0])
     before = after - 1
     # 1/2 and 1 are added so that the quantile is finite where no study or every study reaches the goal.
-    z = special.ndtri((n_shown + 0.5) / (n_studies + 1))
+    z = special.ndtri((n_reaching_goal + 0.5) / (n_studies + 1))
     target_z = special.ndtri(target)
     roots = np.sqrt(n_units.astype(np.float64))
     fraction = np.clip((target_z - z[before]) / (z[after] - z[before]), 0, 1)

@@ -15,9 +15,9 @@ class Pilot:
     #: (n_pairs,): Scores of the reference, NaN where undefined.
     reference_scores: np.ndarray
     #: (n_units,): Position of the first pair of each unit.
-    starts: NDArray[np.integer]
+    first_pairs: NDArray[np.integer]
     #: (n_units,): Number of pairs of each unit.
-    sizes: np.ndarray
+    unit_sizes: np.ndarray
     #: Number of cases; several readers of a case make several pairs.
     n_cases: int
 
@@ -34,20 +34,20 @@ class Pilot:
         All arguments have shape (n_pairs,): scores, and codes of units and of cases.
         """
         order = np.argsort(units, kind="stable")
-        sizes = np.unique(units, return_counts=True)[1]
-        starts = np.cumsum(sizes) - sizes
+        unit_sizes = np.unique(units, return_counts=True)[1]
+        first_pairs = np.cumsum(unit_sizes) - unit_sizes
         return cls(
             method_scores=method_scores[order],
             reference_scores=reference_scores[order],
-            starts=starts,
-            sizes=sizes,
+            first_pairs=first_pairs,
+            unit_sizes=unit_sizes,
             n_cases=len(np.unique(cases)),
         )
 
     @property
     def n_units(self) -> int:
         """Number of units."""
-        return len(self.sizes)
+        return len(self.unit_sizes)
 
     @property
     def cases_per_unit(self) -> float:
@@ -83,4 +83,4 @@ class Pilot:
 
     def unit_sums_of_complete_pairs(self, values: np.ndarray) -> np.ndarray:
         """Sum of each unit's values (n_pairs,) over its complete pairs, shape (n_units,)."""
-        return np.asarray(np.add.reduceat(np.where(self.is_complete_pair, values, 0.0), self.starts))
+        return np.asarray(np.add.reduceat(np.where(self.is_complete_pair, values, 0.0), self.first_pairs))

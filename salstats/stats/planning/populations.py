@@ -217,7 +217,7 @@ class StudySampler:
     @property
     def mean_n_scores(self) -> float:
         """Mean number of scores of a study, two for each pair."""
-        return float(2 * self.n_units * self.moved.pilot.sizes.mean())
+        return float(2 * self.n_units * self.moved.pilot.unit_sizes.mean())
 
     def draw_units(self, studies: range) -> NDArray[np.integer]:
         """Positions of the pilot's units that are drawn for some studies, shape (n_studies, n_units)."""
@@ -228,12 +228,12 @@ class StudySampler:
         """Return the pairs of some studies, all pairs of each drawn unit."""
         pilot = self.moved.pilot
         drawn_units = self.draw_units(studies).ravel()
-        sizes = pilot.sizes[drawn_units]
+        sizes = pilot.unit_sizes[drawn_units]
         # Drawn unit of each pair, as its position in `drawn_units`, and the pair's position in its unit
         draw_of_pair = np.arange(len(drawn_units)).repeat(sizes)
         first_pairs = np.cumsum(sizes) - sizes
         position_in_unit = np.arange(len(draw_of_pair)) - first_pairs[draw_of_pair]
-        rows = pilot.starts[drawn_units[draw_of_pair]] + position_in_unit
+        rows = pilot.first_pairs[drawn_units[draw_of_pair]] + position_in_unit
         study_of_pair, unit_of_pair = np.divmod(draw_of_pair, self.n_units)
         method_scores = pilot.method_scores[rows]
         flip_chances = self.moved.flip_chances
@@ -255,7 +255,7 @@ class StudySampler:
         """
         # Columns: the number that the unit's pairs may share, the number that decides whether they share it,
         # and a number for each pair.
-        shape = (self.n_units, self.moved.pilot.sizes.max() + 2)
+        shape = (self.n_units, self.moved.pilot.unit_sizes.max() + 2)
         # The 1 in the seed makes these streams different from those that draw the units.
         streams = [np.random.default_rng((self.seed, study, 1)).random(shape) for study in studies]
         numbers = np.concatenate(streams)

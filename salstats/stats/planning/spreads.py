@@ -21,7 +21,7 @@ class Spread:
 
     sd: float
     #: Lower and upper confidence limit of the SD, as ratios to the SD.
-    limits: tuple[float, float]
+    limit_ratios: tuple[float, float]
     #: Degrees of freedom of the SD.
     df: float
 
@@ -45,7 +45,7 @@ def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
     else:
         denominator_per_unit = pilot.unit_sums_of_complete_pairs(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
-    if sd > 0 and moved.flip_chances is not None and pilot.sizes.max() == 1:
+    if sd > 0 and moved.flip_chances is not None and pilot.unit_sizes.max() == 1:
         return _spread_of_binary_difference(moved, sd)
     df = df_of_sample_variance(unit_sums)
     return Spread(sd, error_ratio_limits(df), df)

@@ -135,7 +135,7 @@ class StudyCounts(NamedTuple):
     """Summary of the simulated studies of one size."""
 
     #: Studies that reach the goal.
-    n_shown: int
+    n_reaching_goal: int
     #: Mean width of the intervals.
     width: float
     #: Mean number of pairs with both scores.
@@ -182,7 +182,7 @@ def simulate_studies(
     counts = {}
     for n_units, rows in results.groupby("n_units", sort=False):
         counts[int(n_units)] = StudyCounts(
-            n_shown=int(rows["reaches_goal"].sum()),
+            n_reaching_goal=int(rows["reaches_goal"].sum()),
             width=float(rows["width"].mean()),
             n_pairs=float(rows["n_pairs"].mean()),
             interval=str(rows["interval"].mode()[0]),

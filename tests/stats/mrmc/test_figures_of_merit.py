@@ -23,7 +23,7 @@ def defined(name, scores, positive):
 def test_figures_without_each_unit_are_those_of_the_other_cases(name, units, missing):
     scores, positive = some_ratings(missing=missing)
     codes = UNITS[units]
-    values, without = BY_NAME[name].with_jackknife(readings(scores, positive, codes))
+    values, without = BY_NAME[name].jackknifed_figures(readings(scores, positive, codes))
     np.testing.assert_allclose(values, defined(name, scores, positive), atol=ROUNDING)
     for unit in np.unique(codes):
         left = codes != unit
@@ -36,7 +36,7 @@ def test_weighted_figures_are_those_of_repeated_cases(name, units):
     scores, positive = some_ratings(missing=4)
     codes = UNITS[units]
     weights = np.random.default_rng(1).integers(0, 3, (5, codes.max() + 1)).astype(float)
-    found = BY_NAME[name].with_weights(readings(scores, positive, codes), weights)
+    found = BY_NAME[name].weighted_figures(readings(scores, positive, codes), weights)
     for row, weight in zip(found, weights, strict=True):
         cases = np.repeat(np.arange(14), weight[codes].astype(int))
         np.testing.assert_allclose(row, defined(name, scores[cases], positive[cases]), atol=ROUNDING)
@@ -46,6 +46,6 @@ def test_comparisons_in_blocks_are_all_comparisons(monkeypatch):
     scores, positive = some_ratings()
     own = readings(scores, positive)
     weights = np.ones((1, 14))
-    whole = BY_NAME["auc"].with_weights(own, weights)
+    whole = BY_NAME["auc"].weighted_figures(own, weights)
     monkeypatch.setattr("salstats.stats.mrmc.figures_of_merit._BLOCK", 1)
-    np.testing.assert_allclose(BY_NAME["auc"].with_weights(own, weights), whole, atol=ROUNDING)
+    np.testing.assert_allclose(BY_NAME["auc"].weighted_figures(own, weights), whole, atol=ROUNDING)

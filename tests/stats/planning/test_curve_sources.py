@@ -109,13 +109,13 @@ def test_curves_of_parameters_have_clusters_and_tested_differences():
 def test_a_number_of_pilot_units_gives_parameters_limits():
     plan = Plan("difference", 0.95)
     (known,) = curve_sources.curves_of_parameters({"sd_difference": 0.2}, plan, [0.1])
-    assert known.error_limits is None
+    assert known.error_limit_ratios is None
     (small,) = curve_sources.curves_of_parameters({"sd_difference": 0.2, "n_pilot": 19}, plan, [0.1])
     (large,) = curve_sources.curves_of_parameters({"sd_difference": 0.2, "n_pilot": 20}, plan, [0.1])
     assert small.has_few_units
     assert not large.has_few_units
     # Tables of chi-squared with 19 degrees of freedom: 0.025 below 8.907, 0.025 above 32.852.
-    assert large.error_limits == pytest.approx((np.sqrt(19 / 32.852), np.sqrt(19 / 8.907)), rel=1e-4)
+    assert large.error_limit_ratios == pytest.approx((np.sqrt(19 / 32.852), np.sqrt(19 / 8.907)), rel=1e-4)
     assert large.keys["n_pilot"] == 20
 
 
@@ -130,7 +130,7 @@ def test_curves_of_readers_are_one_for_each_number_of_readers():
     for curve, n_readers in zip(curves[:2], [4, 6], strict=True):
         d = 6.0 + n_readers * 0.5
         assert curve.precision(40).std_error == pytest.approx(np.sqrt(2 * d / n_readers))
-        assert curve.error_limits is None
+        assert curve.error_limit_ratios is None
     with raises(SalstatsError, option="n_readers"):
         list(curve_sources.curves_of_readers(COMPONENTS, plan, [0.1], None, random, None, None))
 
@@ -147,5 +147,5 @@ def test_scores_of_readers_stand_for_their_components():
     (expected,) = curve_sources.curves_of_readers(components, plan, [0.1], [4], (True, True), None, None)
     assert of_scores.keys == expected.keys
     assert of_scores.precision(24) == expected.precision(24)
-    assert of_scores.error_limits == expected.error_limits
-    assert of_scores.error_limits is not None
+    assert of_scores.error_limit_ratios == expected.error_limit_ratios
+    assert of_scores.error_limit_ratios is not None

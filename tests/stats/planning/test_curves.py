@@ -29,8 +29,8 @@ def test_needed_units_lie_between_those_simulated():
 
 def test_the_error_of_simulated_power_is_that_of_a_share(monkeypatch):
     counts = {
-        10: StudyCounts(n_shown=40, width=0.3, n_pairs=20.0, interval="t", test="none"),
-        40: StudyCounts(n_shown=360, width=0.15, n_pairs=80.0, interval="t", test="none"),
+        10: StudyCounts(n_reaching_goal=40, width=0.3, n_pairs=20.0, interval="t", test="none"),
+        40: StudyCounts(n_reaching_goal=360, width=0.15, n_pairs=80.0, interval="t", test="none"),
     }
     monkeypatch.setattr(curves, "simulate_studies", lambda *args, **kwargs: counts)
     precision = partial(precision_of_units, 0.2)

@@ -134,6 +134,6 @@ def test_a_unit_brings_all_its_pairs():
     for number, chosen in enumerate(sampler.draw_units(range(5, 7))):
         for place, unit in enumerate(chosen):
             there = (pairs.studies == number) & (pairs.units.codes == place)
-            rows = slice(pilot.starts[unit], pilot.starts[unit] + pilot.sizes[unit])
+            rows = slice(pilot.first_pairs[unit], pilot.first_pairs[unit] + pilot.unit_sizes[unit])
             np.testing.assert_array_equal(pairs.method_scores[there], pilot.method_scores[rows])
             np.testing.assert_array_equal(pairs.reference_scores[there], pilot.reference_scores[rows])

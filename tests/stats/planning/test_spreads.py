@@ -20,7 +20,7 @@ def test_spread_is_that_of_clustered_means():
     pilot = clustered()
     gaps = pilot.method_scores - pilot.reference_scores
     known = ~np.isnan(gaps)
-    units = np.arange(12).repeat(pilot.sizes)
+    units = np.arange(12).repeat(pilot.unit_sizes)
     residuals = np.bincount(units[known], gaps[known] - gaps[known].mean(), minlength=12)
     expected = np.sqrt(12 / 11 * (residuals**2).sum()) / known.sum() * np.sqrt(12)
     population = move_pilot(pilot, "difference", -0.05, "iou")
@@ -82,6 +82,6 @@ def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
     pilot = Pilot.from_pairs(own, other, np.arange(40), np.arange(40))
     spread = spread_of_estimate(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0)
     assert spread.sd == pytest.approx(np.sqrt(0.2))
-    np.testing.assert_allclose(spread.limits, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
+    np.testing.assert_allclose(spread.limit_ratios, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
     # few discordant pairs tell little: 2 n share / (1 - share)
     assert spread.df == pytest.approx(20)

@@ -30,8 +30,8 @@ def test_studies_of_one_call_are_analysed_as_each_alone():
     frames = [frame_of_pairs(sampler.draw_pairs(range(i, i + 1)), "gain") for i in range(40)]
     single = [ss.difference(frame, reference="human", unit="patient", n_replicates=1000) for frame in frames]
     single = pd.concat(single)
-    assert 0 < counts.n_shown < 40
-    assert counts.n_shown == (single["verdict"] != "inconclusive").sum()
+    assert 0 < counts.n_reaching_goal < 40
+    assert counts.n_reaching_goal == (single["verdict"] != "inconclusive").sum()
     assert counts.width == pytest.approx((single["conf_high"] - single["conf_low"]).mean())
     assert counts.n_pairs == pytest.approx(single["n_pairs"].mean())
     assert counts.interval == single["interval"].mode()[0]
@@ -49,7 +49,7 @@ def test_a_test_that_is_given_decides_by_its_p_value(test):
         result = ss.difference(frame, reference="human", unit="patient", test=test, n_replicates=1000)
         n_significant += result["p_value"][0] < 0.05
     assert 0 < n_significant < 30
-    assert counts.n_shown == n_significant
+    assert counts.n_reaching_goal == n_significant
 
 
 def test_margins_and_widths_decide_by_the_interval():
@@ -65,11 +65,14 @@ def test_margins_and_widths_decide_by_the_interval():
     )
     n_inside = results["verdict"].str.contains("equivalent|not inferior|not superior").sum()
     assert 0 < n_inside < 30
-    assert simulate_studies({9: sampler}, plan, "gain", 30, **options)[9].n_shown == n_inside
+    assert simulate_studies({9: sampler}, plan, "gain", 30, **options)[9].n_reaching_goal == n_inside
     widths = results["conf_high"] - results["conf_low"]
     widest = float(widths.median())
     plan = Plan("difference", 0.95, width=widest, interval="t")
-    assert simulate_studies({9: sampler}, plan, "gain", 30, **options)[9].n_shown == (widths <= widest).sum()
+    assert (
+        simulate_studies({9: sampler}, plan, "gain", 30, **options)[9].n_reaching_goal
+        == (widths <= widest).sum()
+    )
 
 
 def test_counts_do_not_depend_on_the_number_of_processes():
