@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from great_tables import GT
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
@@ -309,8 +310,7 @@ def _with_rows_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> Cel
     """
     # how much better than the reference each method is, negative below it
     gains = contrasts.numbers("estimate")
-    if contrasts.only_term == "percent_decrease":
-        gains = -gains
+    gains = np.where(_is_percentage_row(contrasts), -gains, gains)
     if contrasts.distinct_values("metric"):
         # -1 where smaller scores are better; larger ones are taken as better where the direction is not known
         gains = gains * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
@@ -403,7 +403,10 @@ def _contrast_effect_and_p_value_quantities(
     contrast_heading = heading_with_interval(
         _contrast_heading(contrasts, metric_label), contrasts, beside_p_values=bool(p_values)
     )
-    contrast_texts = estimate_and_interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
+    marks = margin_marks(contrasts)
+    difference_texts = estimate_and_interval_texts(contrasts, digits, style, marks)
+    percentage_texts = estimate_and_interval_texts(contrasts, percent_digits, style, marks)
+    contrast_texts = np.where(_is_percentage_row(contrasts), percentage_texts, difference_texts).tolist()
     significant, others = _significant_and_other_tested_rows(contrasts)
     values.append(TableQuantity(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
     values += missing_bounds_quantity_if_any(contrasts, contrast_digits, style)
@@ -440,13 +443,20 @@ def _significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
 
 
 def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
-    """Return the name of the contrast, after the only metric if there is one: "IoU, decrease, %"."""
-    term = str(contrasts.only_term)
-    if term not in CONTRASTS:
-        term = "difference"
+    """Return the name of the contrast, after the only metric if there is one: "IoU, decrease, %".
+
+    Of percentages and differences in one frame both are named.
+    """
+    terms = [term for term in contrasts.distinct_values("term") if term in CONTRASTS]
+    name = joined([TERMS[term].name for term in terms or ["difference"]], "or")
     if metric_label:
-        return f"{metric_label}, {TERMS[term].name}"
-    return TERMS[term].heading
+        return f"{metric_label}, {name}"
+    return capitalized(name)
+
+
+def _is_percentage_row(contrasts: Estimates) -> NDArray[np.bool_]:
+    """Return, for each row, whether its contrast is a percentage decrease, not a difference."""
+    return np.array([term == "percent_decrease" for term in contrasts.row_values("term")], dtype=bool)
 
 
 def _effect_size_quantity_if_any(contrasts: Estimates, style: str) -> list[TableQuantity]:
@@ -481,7 +491,8 @@ def _smaller_is_better_and_increase_note(contrasts: Estimates, labels: Labels) -
     smaller_is_better = [labels.value("metric", metric) for metric in metrics if direction(metric) == -1]
     if smaller_is_better:
         sentences.append(f"Smaller is better: {joined(smaller_is_better)}.")
-    if contrasts.only_term == "percent_decrease" and (contrasts.non_missing_numbers("estimate") < 0).any():
+    percentages = contrasts.numbers("estimate")[_is_percentage_row(contrasts)]
+    if (percentages < 0).any():
         sentences.append("A negative decrease is an increase.")
     return paragraph(*sentences)
 

@@ -139,6 +139,25 @@ def test_the_reference_has_rows_of_its_own_where_methods_below_each_other_share_
     assert "—, reference." in seen.note
 
 
+def test_percentages_and_differences_in_one_frame_are_each_sorted_and_rounded_as_their_kind(
+    decrease, differences, read
+):
+    percentages = decrease.query("metric == 'iou' and task != 'Average'")
+    both = pd.concat([percentages, differences.query("metric == 'iou' and task != 'Average'")])
+    table = read(ss.table_decrease(both, sort="size", percent_digits=2))
+    assert sum("decrease, % or difference" in heading for heading in table.head[1]) == 2
+    furthest_first = percentages.groupby("task")["estimate"].mean().sort_values(ascending=False)
+    # the percentages are the first group
+    assert [row[0] for row in table.body[: len(furthest_first)]] == list(furthest_first.index)
+    row = percentages.query("method == 'gradcam'").set_index("task").loc[furthest_first.index[0]]
+    assert f"{row['estimate']:.2f} (" in " ".join(table.body[0])
+    assert "A negative decrease" not in table.note
+    increases = both.assign(
+        estimate=-both["estimate"], conf_low=-both["conf_high"], conf_high=-both["conf_low"]
+    )
+    assert "A negative decrease is an increase." in read(ss.table_decrease(increases)).note
+
+
 def test_without_tasks_the_reference_is_the_first_row_whatever_the_order(complete_scores, read):
     found = ss.difference(complete_scores, reference="occlusion", by="metric", interval="cr2")
     for sort in ("label", "size"):
