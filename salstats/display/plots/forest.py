@@ -448,12 +448,16 @@ def _place_rows(
     has_headings = len(row_columns) > 1
     # a figure of a single row has no columns that name it
     first_values = [key[0] for key in entries if key]
+    # headings have no text beside them
+    lines_of_rows = [1] * len(entries)
+    for position, key in enumerate(entries):
+        if key in keys:
+            lines_of_rows[position] = text_lines
     rows = row_layout(
         list(entries),
         [entry.text for entry in entries.values()],
         n_closing_rows=n_closing_summaries(first_values),
-        # headings have no text beside them
-        text_lines=[text_lines if key in keys else 1 for key in entries],
+        text_lines=lines_of_rows,
         starts_group=[entry.is_bold or not has_headings for entry in entries.values()],
     )
     row_labels = []

@@ -322,7 +322,13 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], labels: Labels) -> l
     methods_have_picks = has_picks_of_several_methods(frame)
     if methods_have_picks:
         task_order = list(dict.fromkeys(task for _, task in keys))
-        keys = sorted(keys, key=lambda key: task_order.index(key[1]))
+
+        def task_position(case_and_task: tuple[str, str]) -> int:
+            """Return the position of the task of a row among the tasks."""
+            _, task = case_and_task
+            return task_order.index(task)
+
+        keys = sorted(keys, key=task_position)
     rows = []
     for case, task in keys:
         # a method's own picks are written below its pictures

@@ -186,8 +186,12 @@ def plot_heatmap(
     height = max(-centre for centre in centres.values()) + tile_height / 2
     tiles["up"] = tiles[row_column].map(centres).astype(float)
     blank_tiles["up"] = blank_tiles[row_column].map(centres).astype(float)
-    estimate_pt = min(_ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / width_for_estimates)
-    has_numbers = estimate_pt >= _MIN_ESTIMATE_PT
+    estimate_pt: float | None = min(
+        _ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / width_for_estimates
+    )
+    if estimate_pt < _MIN_ESTIMATE_PT:
+        # tiles have no room for legible numbers
+        estimate_pt = None
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
     bar_title = _colour_bar_title(drawing)
@@ -202,7 +206,7 @@ def plot_heatmap(
         Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shade"), **outline)
         + _blank_layers(blank_tiles, outline)
-        + _text_layers(tiles, tile_height, estimate_pt if has_numbers else None)
+        + _text_layers(tiles, tile_height, estimate_pt)
         + p9.scale_fill_gradientn(
             _SHADES,
             limits=(0, 1),

@@ -219,8 +219,11 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
         if entry.is_level:
             text = indented(text)
         texts.append(text)
-        # a tuple, so that no term equals a heading
-        values.append((entry.text,) if is_heading else entry.term)
+        if is_heading:
+            # a tuple, so that no term equals a heading
+            values.append((entry.text,))
+        else:
+            values.append(entry.term)
         marks_per_row.append(n_marks if is_drawn else 1)
     rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.is_level for entry in entries])
     y = rows.centres_mm_of(frame["term"])

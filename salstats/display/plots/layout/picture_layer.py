@@ -73,7 +73,8 @@ class MapStyle:
     def colours_of(self, saliency: np.ndarray) -> np.ndarray:
         """Return red, green and blue of each saliency, 0 to 1, along a new last axis."""
         colour_map = mpl.colormaps[self.cmap]
-        first, last = 0.0, 1.0
+        first = 0.0
+        last = 1.0
         if np.dot(colour_map(0.0)[:3], _LUMINANCE_WEIGHTS) < _DARK:
             first, last = _LIGHT_RANGE
         return np.asarray(colour_map(first + (last - first) * saliency)[..., :3])
