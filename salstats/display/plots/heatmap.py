@@ -186,12 +186,11 @@ def plot_heatmap(
     height = max(-centre for centre in centres.values()) + tile_height / 2
     tiles["up"] = tiles[row_column].map(centres).astype(float)
     blank_tiles["up"] = blank_tiles[row_column].map(centres).astype(float)
-    estimate_pt: float | None = min(
-        _ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / width_for_estimates
-    )
-    if estimate_pt < _MIN_ESTIMATE_PT:
-        # tiles have no room for legible numbers
-        estimate_pt = None
+    # size at which the widest estimate fills its tile; tiles without room for a legible one have none
+    largest_pt = _MIN_ESTIMATE_PT * tile_width * n_methods / width_for_estimates
+    estimate_pt: float | None = None
+    if largest_pt >= _MIN_ESTIMATE_PT:
+        estimate_pt = min(_ESTIMATE_PT, largest_pt)
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
     bar_title = _colour_bar_title(drawing)
