@@ -49,6 +49,9 @@ SCORED_METRICS = metrics_computed_from(AVAILABLE_NEEDS)
 #: Column that is True where a score depends on which of several equal maxima of a map counts. `score` warns
 #: of such maps and drops the column.
 AMBIGUOUS_PEAK = "ambiguous_peak"
+#: Column with the share of the image that the truth marks, by which `score` warns of inverted masks before it
+#: drops the column.
+TRUTH_SHARE = "truth_share"
 _NAN = float("nan")
 
 #: A score, or NaN and the reason.
@@ -104,6 +107,12 @@ class Finding:
     def is_present(self) -> bool:
         """True if the truth marks a pixel."""
         return masks.area(self.runs) > 0
+
+    @cached_property
+    def marked_share(self) -> float:
+        """The share of the image's pixels that the truth marks."""
+        height, width = self.runs.shape
+        return masks.area(self.runs) / (height * width)
 
 
 class PredictionComparison:
@@ -380,6 +389,8 @@ def _series_rows(
         "prob": task_of_case.prob(series),
         "label": task_of_case.label,
     }
+    if task_of_case.finding is not None:
+        row_columns[TRUTH_SHARE] = task_of_case.finding.marked_share
     # a stored mask has no threshold, only a cut-off, if any
     mask_columns: dict[str, Any] = {"cutoff": setting.cutoff}
     if content is not None and content.saliency is not None and content.mask is None:

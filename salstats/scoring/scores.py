@@ -22,6 +22,7 @@ from salstats.scoring.cases import (
     PREDICTED_POSITIVE,
     SCORED_METRICS,
     TRUE_POSITIVE,
+    TRUTH_SHARE,
     ScoreRule,
     case_rows,
 )
@@ -286,7 +287,7 @@ def score(
     scores = pd.concat(frames, ignore_index=True)
     _warn_of_ambiguous_peaks(scores)
     _warn_of_inverted_truth(scores, study.source)
-    return drop_empty_columns(scores.drop(columns=AMBIGUOUS_PEAK), _OPTIONAL)
+    return drop_empty_columns(scores.drop(columns=[AMBIGUOUS_PEAK, TRUTH_SHARE]), _OPTIONAL)
 
 
 def study_of(study: Study | str | os.PathLike[str], **map_folder_options: Any) -> Study:
@@ -337,7 +338,7 @@ def _score_cases(cases: tuple[Case, ...], rule: ScoreRule, truth_rule: str | Non
     rows = []
     for case in cases:
         rows += case_rows(case, rule, metric_columns)
-    return frame_of(rows, {**_COLUMNS, AMBIGUOUS_PEAK: TRUTH})
+    return frame_of(rows, {**_COLUMNS, AMBIGUOUS_PEAK: TRUTH, TRUTH_SHARE: NUMBER})
 
 
 def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
@@ -359,10 +360,9 @@ def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
 
 def _warn_of_inverted_truth(scores: pd.DataFrame, source: str) -> None:
     """Warn if nearly all masks of the truth mark most of their image, as inverted masks do."""
-    counts = scores.dropna(subset="tp").drop_duplicates(["case", "task"])
-    n_marked = counts["tp"] + counts["fn"]
-    n_pixels = n_marked + counts["fp"] + counts["tn"]
-    shares = (n_marked / n_pixels)[n_marked > 0].to_numpy(dtype=np.float64)
+    truths = scores.drop_duplicates(["case", "task"])
+    shares = truths[TRUTH_SHARE].to_numpy(dtype=np.float64)
+    shares = shares[shares > 0]
     n_large = int((shares > 0.5).sum())
     if len(shares) < _FEWEST_TRUTHS or n_large < _INVERTED_SHARE * len(shares):
         return

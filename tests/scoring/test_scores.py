@@ -426,9 +426,10 @@ def _study_with_shares(shares):
     return ss.study_from_arrays(truths, maps)
 
 
-def test_masks_of_the_truth_that_are_large_in_nearly_every_image_are_warned_of():
+@pytest.mark.parametrize("metric", ["iou", "hit_any"])
+def test_masks_of_the_truth_that_are_large_in_nearly_every_image_are_warned_of(metric):
     with warns(option="truth", value=0.9, match="9 of 10"):
-        ss.score(_study_with_shares([0.9] * 9 + [0.1]), metrics="iou")
+        ss.score(_study_with_shares([0.9] * 9 + [0.1]), metrics=metric)
     # large findings among small ones, and too few masks to tell; an empty mask has no share
     ss.score(_study_with_shares([0.9] * 8 + [0.1] * 2), metrics="iou")
     ss.score(_study_with_shares([0.9] * 4 + [0]), metrics="iou", slice="full")
