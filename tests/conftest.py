@@ -1,5 +1,6 @@
 """Fixtures every test may use: the shared data, and the frames made from it."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,22 @@ from study_files import write_study
 import salstats as ss
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_sessionstart() -> None:
+    """Look for no garbage while modules are imported and tests collected, which makes hardly any."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected, a million objects, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
