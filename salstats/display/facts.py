@@ -287,9 +287,9 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
     return paragraph(*sentences)
 
 
-def _interval_name_in_note(kind: str, limited: Estimates) -> str:
+def _interval_name_in_note(kind: str, estimates_with_limits: Estimates) -> str:
     """Return the name of an interval in a note, with its units and replicates or covariances."""
-    rows = limited.subset(limited.frame["interval"] == kind)
+    rows = estimates_with_limits.subset(estimates_with_limits.frame["interval"] == kind)
     unit = rows.only_value("unit")
     record = interval_by_name(kind, rows.only_term)
     text = kind
@@ -340,9 +340,9 @@ def replicates_text(estimates: Estimates) -> str:
 
 def population_and_caution_sentences(estimates: Estimates) -> str:
     """Return for which population limits hold, and what makes estimates doubtful."""
-    limited = estimates.subset(estimates.has_limits)
+    with_limits = estimates.subset(estimates.has_limits)
     return paragraph(
-        inference_population_text(limited.distinct_values("inference_to")), caution_note(estimates.frame)
+        inference_population_text(with_limits.distinct_values("inference_to")), caution_note(estimates.frame)
     )
 
 
@@ -394,14 +394,14 @@ def count_sentence(
     """
     if has_marginal_estimates(estimates) or has_coefficients(estimates):
         return _model_observations_sentence(estimates)
-    single = estimates.subset(~estimates.is_summary_row)
-    if not len(single):
-        single = estimates
+    single_estimates = estimates.subset(~estimates.is_summary_row)
+    if not len(single_estimates):
+        single_estimates = estimates
     # an estimate of no observations has no value
-    is_empty = single.numbers("n") == 0
-    counted_rows = single
+    is_empty = single_estimates.numbers("n") == 0
+    counted_rows = single_estimates
     if not is_empty.all():
-        counted_rows = single.subset(~is_empty)
+        counted_rows = single_estimates.subset(~is_empty)
     if not len(counted_rows.non_missing_numbers("n")):
         return ""
     text = _observations_text(counted_rows, observation_noun)
@@ -416,7 +416,7 @@ def count_sentence(
         text += ", where any is defined"
     if counted_rows.distinct_values("n_positive"):
         text += f" ({count_range_text(counted_rows.non_missing_numbers('n_positive'))} positive)"
-    return f"{text}{_missing_count_text(single, missing_adjective)}."
+    return f"{text}{_missing_count_text(single_estimates, missing_adjective)}."
 
 
 def _model_observations_sentence(estimates: Estimates) -> str:

@@ -273,10 +273,10 @@ def _file_contents(
                         bbox_inches=None,
                         **_savefig_options(text, suffix),
                     )
-                written = content.getvalue()
+                file_content = content.getvalue()
                 if suffix == ".svg":
-                    written = _svg_with_text(written, text)
-                files.append((target, written))
+                    file_content = _svg_with_text(file_content, text)
+                files.append((target, file_content))
         finally:
             canvas_figure.clear()
             pyplot.close(canvas_figure)

@@ -75,16 +75,16 @@ def _write_files_collecting_warnings(
         for page, files in zip(item.drawing, _figure_files_by_page(item, folder), strict=True):
             jobs.add(page, files, FigureText(f"{item.number}. {item.title}", item.caption))
             n_pages += 1
-    written: dict[str, _WrittenItem] = {}
+    written_items: dict[str, _WrittenItem] = {}
     with progress_counter(len(tables), "Tables", progress=progress) as count:
         for item in tables:
-            written[item.key] = _write_table(item, folder)
+            written_items[item.key] = _write_table(item, folder)
             count(1)
     with progress_counter(n_pages, "Figures", progress=progress) as count:
         figure_warnings = [f"in the figures: {text}" for text in jobs.finish(count)]
     for item in figures:
-        written[item.key] = _written_figure(item, folder)
-    report = _write_frames_and_add_files(report, written, folder)
+        written_items[item.key] = _written_figure(item, folder)
+    report = _write_frames_and_add_files(report, written_items, folder)
     report = replace(report, warnings=(*report.warnings, *figure_warnings))
     with progress_counter(None, "Page", progress=progress):
         _write_text(folder / _PAGE, render_page(report))

@@ -152,12 +152,12 @@ def table_decrease(  # noqa: C901
 
     def contrast_table(placement: ColumnPlacement) -> Table:
         """Return the table without notes, its grouping columns in the places given."""
-        shown = contrasts
+        rows = contrasts
         if _has_reference_rows(contrasts, placement):
-            shown = with_reference_rows_on_top(contrasts)
-        grid = frame_row_grid(shown.frame, placement, names)
+            rows = with_reference_rows_on_top(contrasts)
+        grid = frame_row_grid(rows.frame, placement, names)
         if sort == "size":
-            grid = _with_rows_furthest_below_first(grid, shown)
+            grid = _with_rows_furthest_below_first(grid, rows)
         means = []
         for column, heading in _heading_by_mean_column(contrasts, placement, names, average).items():
             heading_by_method = {}
@@ -165,14 +165,14 @@ def table_decrease(  # noqa: C901
                 heading_by_method = _mean_heading_by_method_label(
                     contrasts, differences, column, names, average
                 )
-            texts = _mean_texts(shown, column, digits)
+            texts = _mean_texts(rows, column, digits)
             means.append(TableQuantity(heading, texts, heading_by_column=heading_by_method))
         contrast_values = _contrast_effect_and_p_value_quantities(
-            shown, metric_label, digits, percent_digits, style
+            rows, metric_label, digits, percent_digits, style
         )
         counts = []
-        if n and shown.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
-            count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
+        if n and rows.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
+            count_texts = [count_text(count) for count in rows.numbers("n_pairs")]
             counts = [TableQuantity(names.column("n"), count_texts, "right")]
         row_values = []
         if placement.columns:
@@ -183,7 +183,7 @@ def table_decrease(  # noqa: C901
             row_values = [value for value in row_value_candidates if _has_one_text_per_row(grid, value)]
         cell_values = [value for value in (*counts, *means, *contrast_values) if value not in row_values]
         table = quantity_table(grid, cell_values, names, row_values=row_values)
-        n_reference_dashes = int(is_reference_row(shown).sum()) * len(contrast_values)
+        n_reference_dashes = int(is_reference_row(rows).sum()) * len(contrast_values)
         return replace(table, symbol_note=notes.dash_note(table.cells, n_reference_dashes, "reference"))
 
     placement = _placement_of_grouping_columns(contrasts, methods_in_columns=methods_in_columns)

@@ -86,9 +86,9 @@ def rearranged_to_fit(table: Table) -> Table:
         return table
     fitting = []
     for arrangement in _ARRANGEMENTS:
-        arranged = _arranged(table, arrangement)
-        if arranged is not None and fits_page(arranged):
-            fitting.append(arranged)
+        rearranged = _arranged(table, arrangement)
+        if rearranged is not None and fits_page(rearranged):
+            fitting.append(rearranged)
     return min(fitting, key=_needs_turned_page_and_n_lines, default=table)
 
 
@@ -334,10 +334,10 @@ def _cell_positions_in_grid(
     cells: Collection[_CellIndex], grid: Sequence[Sequence[_CellIndex | None]]
 ) -> set[_CellIndex]:
     """Return the row and column at which some of a table's cells stand in a new grid."""
-    moved = set()
+    positions = set()
     for row, line in enumerate(grid):
-        moved |= {(row, column) for column, cell in enumerate(line) if cell in cells}
-    return moved
+        positions |= {(row, column) for column, cell in enumerate(line) if cell in cells}
+    return positions
 
 
 def _new_positions_of_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:

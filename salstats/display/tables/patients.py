@@ -192,16 +192,16 @@ def _decimals_of_statistic(rows: pd.DataFrame, statistic: _Statistic) -> int:
     There are none where all values are whole numbers; else the width between the quartiles, or the range
     where it is 0, has two significant digits.
     """
-    shown = rows[list(statistic.columns)].to_numpy(dtype=np.float64)
-    shown = shown[~np.isnan(shown)]
+    numbers = rows[list(statistic.columns)].to_numpy(dtype=np.float64)
+    numbers = numbers[~np.isnan(numbers)]
     width = (rows["q3"] - rows["q1"]).max()
     if not width > 0:
         width = (rows["max"] - rows["min"]).max()
-    if (shown == np.round(shown)).all():
+    if (numbers == np.round(numbers)).all():
         return 0
     if width > 0:
         return decimals_of(width, _SIGNIFICANT_DIGITS)
-    return decimals_of(np.abs(shown).max(), _DIGITS_OF_EQUAL_VALUES)
+    return decimals_of(np.abs(numbers).max(), _DIGITS_OF_EQUAL_VALUES)
 
 
 def _statistic_text(rows: pd.DataFrame, statistic: str, digits: int, style: str) -> str:

@@ -184,23 +184,23 @@ def table_regression(
         n_references = len(with_references) - len(estimates)
         estimates = with_references
     frame = estimates.frame
-    arranged = models_to_columns(estimates, column_keys, groups, names)
+    model_columns = models_to_columns(estimates, column_keys, groups, names)
     star_texts = p_value_stars(estimates, stars, n_tests)
-    cells = _term_cells(frame, groups, arranged)
+    cells = _term_cells(frame, groups, model_columns)
     estimate_texts = estimate_and_interval_texts(estimates, digits, style, star_texts.texts)
     texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}
     if p_values:
         for cell, text in zip(cells, p_value_texts(estimates, style), strict=True):
             texts[cell].append(text)
     tests_of_factors = factor_tests_of_rows(estimates, joint, style, named=not p_values)
-    first_rows_by_cell = first_rows_of_models(estimates, arranged.column_of_row, groups)
+    first_rows_by_cell = first_rows_of_models(estimates, model_columns.column_of_row, groups)
     if has_one_term:
         headings = _table_columns(
-            arranged, estimates, p_values, _heading_ending_of_one_term(estimates, names)
+            model_columns, estimates, p_values, _heading_ending_of_one_term(estimates, names)
         )
         table = _one_term_table_by_group(frame, headings, groups, names, texts)
     else:
-        headings = _table_columns(arranged, estimates, p_values)
+        headings = _table_columns(model_columns, estimates, p_values)
         foot = foot_texts(
             estimates, first_rows_by_cell, fit, parameters, random_effects, names, digits, style
         )
@@ -219,10 +219,13 @@ def table_regression(
         gap_note = f"A {MINUS} B: the difference of the two scores of a case is the outcome."
     general = paragraph(
         _model_note(
-            coefficients, first_rows_by_cell.values(), _adjusted_for_phrase(estimates, arranged, names), names
+            coefficients,
+            first_rows_by_cell.values(),
+            _adjusted_for_phrase(estimates, model_columns, names),
+            names,
         ),
         notes.constant_note(estimates, constant, names),
-        _formula_note(estimates, arranged, names),
+        _formula_note(estimates, model_columns, names),
         gap_note,
         min_max_scaled_covariates_note(estimates, names),
         interaction_note(coefficients, names, shown_terms),
@@ -260,11 +263,11 @@ def table_regression(
     return great_table(table, "salstats-regression")
 
 
-def _term_cells(frame: pd.DataFrame, groups: Sequence[str], arranged: ModelColumns) -> list[TermCell]:
+def _term_cells(frame: pd.DataFrame, groups: Sequence[str], model_columns: ModelColumns) -> list[TermCell]:
     """Return the cell of the term in each row of a frame."""
     cells = []
     for row, term in enumerate(frame["term"]):
-        cells.append(TermCell(key_of(frame, row, groups), str(term), arranged.column_of_row[row]))
+        cells.append(TermCell(key_of(frame, row, groups), str(term), model_columns.column_of_row[row]))
     return cells
 
 
@@ -444,15 +447,15 @@ def _one_term_table_by_group(
 
 
 def _table_columns(
-    arranged: ModelColumns, estimates: Estimates, p_values: bool, heading_ending: str = ""
+    model_columns: ModelColumns, estimates: Estimates, p_values: bool, heading_ending: str = ""
 ) -> list[TableColumn]:
     """Return the columns of a table, whose outermost heading is the kind of estimate.
 
     With `p_values` each model has a column of its estimates and one of P.
     """
     columns = []
-    for column, (kind, *inner_headings) in enumerate(arranged.headings):
-        rows = estimates.subset([row_column == column for row_column in arranged.column_of_row])
+    for column, (kind, *inner_headings) in enumerate(model_columns.headings):
+        rows = estimates.subset([row_column == column for row_column in model_columns.column_of_row])
         estimate_heading = heading_with_interval(f"{kind}{heading_ending}", rows, beside_p_values=p_values)
         if p_values:
             columns += [
@@ -490,10 +493,10 @@ def _model_note(
     return text
 
 
-def _adjusted_for_phrase(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
+def _adjusted_for_phrase(estimates: Estimates, model_columns: ModelColumns, labels: Labels) -> str:
     """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
     hidden = variables_without_row_by_formula(estimates)
-    if arranged.formulas or len(set(hidden.values())) != 1:
+    if model_columns.formulas or len(set(hidden.values())) != 1:
         return ""
     # all formulas have the same ones
     variables = [labels.column(name) for name in next(iter(hidden.values()))]
@@ -502,10 +505,12 @@ def _adjusted_for_phrase(estimates: Estimates, arranged: ModelColumns, labels: L
     return f", adjusted for {joined(variables)}"
 
 
-def _formula_note(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
+def _formula_note(estimates: Estimates, model_columns: ModelColumns, labels: Labels) -> str:
     """Give the formulas of Model 1 and so on, or of all models where they adjust for different variables."""
-    if arranged.formulas:
-        models = [f"Model {number}: {formula}" for number, formula in enumerate(arranged.formulas, start=1)]
+    if model_columns.formulas:
+        models = [
+            f"Model {number}: {formula}" for number, formula in enumerate(model_columns.formulas, start=1)
+        ]
         return f"{'; '.join(models)}."
     hidden = variables_without_row_by_formula(estimates)
     if len(set(hidden.values())) < 2:

@@ -120,7 +120,7 @@ def part_with_stub_and_columns(rows: TableRows, start: int, stop: int) -> TableR
     """Return the labels of rows and the columns from `start` to `stop`, without title and notes."""
 
     def cells_in_kept_columns(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-        narrowed = []
+        kept_cells = []
         for column, cell in cells_by_column(cells):
             # the columns that a cell shares with the labels of rows, and with `start` to `stop`
             end = column + cell.n_columns
@@ -128,8 +128,8 @@ def part_with_stub_and_columns(rows: TableRows, start: int, stop: int) -> TableR
             n_body_columns = max(0, min(end, stop) - max(column, start))
             n_columns = n_stub_columns + n_body_columns
             if n_columns > 0:
-                narrowed.append(replace(cell, n_columns=n_columns))
-        return tuple(narrowed)
+                kept_cells.append(replace(cell, n_columns=n_columns))
+        return tuple(kept_cells)
 
     return replace(
         rows,
@@ -156,8 +156,8 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
         codes.append(_escape_codes_by_column(row.cells, rows))
         is_group.append(row.is_group)
     # the label of a group may be longer than the column that it begins in
-    measured = [line for line, group in zip(grid, is_group, strict=True) if not group]
-    widths = [max(map(len, column)) for column in zip(*measured, strict=True)]
+    lines_without_groups = [line for line, group in zip(grid, is_group, strict=True) if not group]
+    widths = [max(map(len, column)) for column in zip(*lines_without_groups, strict=True)]
     lines = []
     for texts, line_codes in zip(grid, codes, strict=True):
         padded = []

@@ -65,14 +65,14 @@ def inline_text(
     >>> ss.inline_text(pd.DataFrame([row]), style="radiology", digits=2, p_values=True)
     ['0.57 (95% CI: 0.53, 0.61; P < .001)']
     """
-    shown = read_estimates(estimates)
+    rescaled = read_estimates(estimates)
     check_choice(style, tuple(STYLES), "style")
     check_count(digits, "digits", 0)
     p_name = "P" if p_values else ""
-    if has_coefficients(shown):
-        shown = per_covariate_units(shown)
-    rows = shown.frame.to_dict("records")
-    units = covariate_units_texts(shown, Labels(frame=shown.frame))
+    if has_coefficients(rescaled):
+        rescaled = per_covariate_units(rescaled)
+    rows = rescaled.frame.to_dict("records")
+    units = covariate_units_texts(rescaled, Labels(frame=rescaled.frame))
     texts = []
     for row, units_of_row in zip(rows, units, strict=True):
         texts.append(_inline_row_text(row, digits, style, p_name, units_of_row))

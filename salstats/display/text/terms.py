@@ -228,8 +228,8 @@ def distinct_term_and_factor_rows(
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
     ordered_terms = labels.order("term", list(formula_by_term))
-    kept = [term for term in first_terms if term in formula_by_term]
-    for term in dict.fromkeys([*kept, *ordered_terms]):
+    known_first_terms = [term for term in first_terms if term in formula_by_term]
+    for term in dict.fromkeys([*known_first_terms, *ordered_terms]):
         variables = term_variables(term, formula_by_term[term], factor_levels)
         row, heading = _row_and_heading(
             term,
