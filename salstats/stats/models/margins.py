@@ -218,13 +218,13 @@ def marginal_contrasts(
     if procedure == TUKEY:
         return tukey_frame(frame, family_columns, term)
     if procedure == MULTIVARIATE_T:
-        return multivariate_t_frame(frame, family_columns, partial(_correlation_of_rows, margins))
+        return multivariate_t_frame(frame, family_columns, partial(_correlations_of_estimates, margins))
     if procedure == "none":
         return frame
     return adjusted(frame, procedure=procedure, intervals=procedure in _WITH_SIMULTANEOUS_LIMITS)
 
 
-def _correlation_of_rows(margins: Sequence[_ModelMargins], rows_of_one_model: np.ndarray) -> np.ndarray:
+def _correlations_of_estimates(margins: Sequence[_ModelMargins], rows_of_one_model: np.ndarray) -> np.ndarray:
     """Return the correlations of the estimates in some rows of the frame of `margins`.
 
     The rows are positions of estimates of one model.

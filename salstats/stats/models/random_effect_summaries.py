@@ -51,7 +51,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     for model, inference in zip(fitted.models, _mixed_inferences(fitted), strict=True):
         components = []
         if inference is not None:
-            components = _component_rows(inference, level)
+            components = _variance_component_rows(inference, level)
         model_columns = {
             "conf_level": level,
             "interval": _PROFILE_LIKELIHOOD,
@@ -64,7 +64,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
 
 
-def _component_rows(inference: MixedInference, level: float) -> list[dict[str, Any]]:
+def _variance_component_rows(inference: MixedInference, level: float) -> list[dict[str, Any]]:
     """Return the variances and correlations of one model with tests, limits and shares, a row for each."""
     solution = inference.solution
     limits = {(limit.term, limit.kind, limit.effects): limit for limit in profile_limits(solution, level)}

@@ -118,13 +118,13 @@ def build_random_effects(
             correlated=effect.correlated,
         )
         random_effect = FittedRandomEffect(effect, design, group_values, term)
-        _check_estimable(random_effect)
+        _check_variances_are_identified(random_effect)
         _check_distinct_groups_of_intercepts(random_effect, random_effects)
         random_effects.append(random_effect)
     return tuple(random_effects)
 
 
-def _check_estimable(random_effect: FittedRandomEffect) -> None:
+def _check_variances_are_identified(random_effect: FittedRandomEffect) -> None:
     """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
     effect_text = f"({_text_left_of_bar(random_effect.effect)}|{random_effect.effect.grouping_name})"
     design = random_effect.design

@@ -168,7 +168,7 @@ def _estimates_from_table(table: pd.DataFrame, name: str, level: float) -> pd.Da
     columns_before_term = frame.columns[: frame.columns.get_loc("term")]
     keys = [column for column in columns_before_term if column not in (*ESTIMATE_COLUMNS, "effect")]
     columns = {column: frame[column].to_numpy() for column in ESTIMATE_COLUMNS if column in frame.columns}
-    columns["term"] = np.asarray([_term_name(str(term)) for term in frame["term"]], dtype=object)
+    columns["term"] = np.asarray([_term_in_r_spelling(str(term)) for term in frame["term"]], dtype=object)
     additional_columns = {
         column: frame[column].to_numpy()
         for column in frame.columns
@@ -237,7 +237,7 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     """Return a row for each parameter of a statsmodels result, with its term and statistics."""
     estimate = np.asarray(fit.params, dtype=np.float64)
     n_parameters = len(estimate)
-    terms = [_term_name(name) for name in names]
+    terms = [_term_in_r_spelling(name) for name in names]
     df = np.nan
     if uses_t:
         # The first of these that the result has, and that is not 0
@@ -312,7 +312,7 @@ def _factor_reference_by_parameter(fit: Any) -> dict[str, _FactorReference]:
             reference_level = None
             if has_reference and parameter in levels:
                 reference_level = levels_without_parameter[0]
-            factors[parameter] = _FactorReference(_term_name(factor), reference_level)
+            factors[parameter] = _FactorReference(_term_in_r_spelling(factor), reference_level)
     return factors
 
 
@@ -346,7 +346,7 @@ def is_coefficient(terms: pd.DataFrame) -> NDArray[np.bool_]:
     return np.asarray(~terms["effect"].isin(_EFFECTS_OF_OTHER_PARAMETERS))
 
 
-def _term_name(name: str) -> str:
+def _term_in_r_spelling(name: str) -> str:
     """Return a term in R's spelling: 'site[T.b]:Q("x")' is 'siteb:x', 'Intercept' is '(Intercept)'."""
     if name in _INTERCEPTS:
         return INTERCEPT

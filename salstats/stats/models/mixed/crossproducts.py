@@ -78,8 +78,9 @@ class _BlockLayout(NamedTuple):
     n_columns: int
 
 
-def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
-    """Return the crossproducts of W (n, n_w) and of the columns Z that the random terms define."""
+def crossproducts(matrix_and_response: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
+    """Return the crossproducts of W, `matrix_and_response` (n, n_w), and of the random terms' columns Z."""
+    w = matrix_and_response
     n_rows, n_w = w.shape
     blocked, row_blocks = _blocked_terms_and_row_blocks(terms, n_w)
     layout = _block_layout(terms, blocked, row_blocks)

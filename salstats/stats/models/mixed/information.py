@@ -82,15 +82,19 @@ def entry_pair_traces(
     dense_by_dense = weighted.dense_products[n_blocked:] - dense_loadings.T @ dense_loadings
 
     result = np.zeros((len(entries), len(entries)))
-    result[np.ix_(blocked, blocked)] = _blocked_traces(products, weighted, loadings, blocked_entries)
-    mixed_traces = _mixed_traces(products, dense_by_blocked, blocked_entries, dense_entries)
+    result[np.ix_(blocked, blocked)] = _entry_pair_traces_of_blocked_terms(
+        products, weighted, loadings, blocked_entries
+    )
+    mixed_traces = _entry_pair_traces_of_blocked_by_dense_terms(
+        products, dense_by_blocked, blocked_entries, dense_entries
+    )
     result[np.ix_(blocked, dense)] = mixed_traces
     result[np.ix_(dense, blocked)] = mixed_traces.T
-    result[np.ix_(dense, dense)] = _dense_traces(products, dense_by_dense, dense_entries)
+    result[np.ix_(dense, dense)] = _entry_pair_traces_of_dense_terms(products, dense_by_dense, dense_entries)
     return result
 
 
-def _blocked_traces(
+def _entry_pair_traces_of_blocked_terms(
     products: Crossproducts,
     weighted: WeightedProducts,
     loadings: np.ndarray,
@@ -131,7 +135,7 @@ def _entry_pair_traces_of_blocks(
     return result
 
 
-def _mixed_traces(
+def _entry_pair_traces_of_blocked_by_dense_terms(
     products: Crossproducts,
     dense_by_blocked: np.ndarray,
     blocked_entries: Sequence[CovarianceEntry],
@@ -149,7 +153,7 @@ def _mixed_traces(
     return result
 
 
-def _dense_traces(
+def _entry_pair_traces_of_dense_terms(
     products: Crossproducts, dense_by_dense: np.ndarray, entries: Sequence[CovarianceEntry]
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries of dense terms."""
@@ -198,7 +202,7 @@ def loadings_with_fixed_if_reml(evaluation: Evaluation, *, reml: bool) -> np.nda
     return np.vstack([weighted.loadings, fixed_loadings])
 
 
-def hessian(
+def deviance_hessian(
     products: Crossproducts,
     terms: Sequence[RandomTerm],
     relative_factors: Sequence[np.ndarray],
@@ -284,7 +288,9 @@ def theta_and_sigma_covariance(
     """
     relative_factors = relative_covariance_factors(theta, terms)
     evaluation = evaluate_deviance(products, relative_factors, reml=reml, sigma=sigma)
-    second_derivatives = hessian(products, terms, relative_factors, evaluation, reml=reml, sigma=sigma)
+    second_derivatives = deviance_hessian(
+        products, terms, relative_factors, evaluation, reml=reml, sigma=sigma
+    )
     # Derivatives by a theta above 1 are multiplied by it, that is, taken by its logarithm, since they vanish
     # as theta grows; the scale of sigma, last, is 1.
     scale = np.append(np.maximum(np.abs(theta), 1.0), 1.0)
@@ -296,7 +302,7 @@ def theta_and_sigma_covariance(
     return np.asarray(2 * root @ root.T)
 
 
-def covariance_slopes(
+def coefficient_covariance_slopes(
     evaluation: Evaluation, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float
 ) -> np.ndarray:
     """Return the derivatives of sigma^2 (X'V^-1 X)^-1 by theta and sigma, (m + 1, p, p)."""

@@ -20,7 +20,7 @@ from salstats.stats.models.mixed.deviance import (
     block_weighted_products_by_level,
     evaluate_deviance,
 )
-from salstats.stats.models.mixed.information import covariance_slopes, theta_and_sigma_covariance
+from salstats.stats.models.mixed.information import coefficient_covariance_slopes, theta_and_sigma_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors, theta_entries
 
@@ -140,7 +140,7 @@ class MixedSolution:
     @cached_property
     def covariance_slopes_by_scaled_parameters(self) -> np.ndarray:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
-        scaled_slopes = covariance_slopes(
+        scaled_slopes = coefficient_covariance_slopes(
             self.scaled_evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
         )
         transform = self.scaled.response_scale * self.scaled.coefficient_basis

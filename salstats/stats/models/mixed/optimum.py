@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
-from salstats.stats.models.mixed.information import hessian
+from salstats.stats.models.mixed.information import deviance_hessian
 from salstats.stats.models.mixed.terms import (
     RandomTerm,
     is_diagonal_entry,
@@ -74,7 +74,9 @@ class DevianceSearch:
         """Return the second derivatives of the deviance by theta, divided by the number of rows."""
         relative_factors = relative_covariance_factors(theta, self.terms)
         evaluation = evaluate_deviance(self.products, relative_factors, reml=self.reml)
-        second_derivatives = hessian(self.products, self.terms, relative_factors, evaluation, reml=self.reml)
+        second_derivatives = deviance_hessian(
+            self.products, self.terms, relative_factors, evaluation, reml=self.reml
+        )
         return second_derivatives / self.products.n_rows
 
     def minimum(self, start: np.ndarray | None = None) -> OptimalTheta:

@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
-from salstats.stats.models.mixed.information import hessian
+from salstats.stats.models.mixed.information import deviance_hessian
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scaled_model
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood_with_terms
@@ -94,7 +94,7 @@ def profile_limits(solution: MixedSolution, level: float = 0.95) -> list[Profile
     excess = float(chi2.ppf(level, 1))
     region = _ProfileRegion(solution, excess)
     limits = []
-    for quantity in _quantities(solution, excess):
+    for quantity in _profiled_quantities(solution, excess):
         value, _ = quantity.function(region.estimates)
         conf_low = quantity.conf_low
         if conf_low is None:
@@ -147,12 +147,12 @@ class _ProfileRegion:
         start_values = (_START_NEAR_ZERO, 0.0) if is_zero.any() else (0.0,)
         for start_value in start_values:
             start = self.estimates + np.where(is_zero, start_value, 0.0)
-            extreme = self._follow_extreme(function, sign, direction, start)
+            extreme = self._parameters_at_extreme(function, sign, direction, start)
             if extreme is not None:
                 return function(extreme)[0]
         return np.nan
 
-    def _follow_extreme(
+    def _parameters_at_extreme(
         self, function: QuantityFunction, sign: float, direction: np.ndarray, start: np.ndarray
     ) -> np.ndarray | None:
         """Return the parameters of the quantity's extreme in the region; None if not found.
@@ -173,7 +173,9 @@ class _ProfileRegion:
                 shift = direction * np.sqrt(new_fraction)
             else:
                 shift = (extreme - estimates) * (np.sqrt(new_fraction / fraction) - 1)
-            new_extreme = self._solve_extreme(function, extreme + shift, new_fraction * self.excess)
+            new_extreme = self._newton_solution_at_extreme(
+                function, extreme + shift, new_fraction * self.excess
+            )
             # An extreme on the other side of the estimate belongs to the opposite limit.
             if new_extreme is None or sign * (function(new_extreme)[0] - estimate) <= 0:
                 step /= 3
@@ -184,7 +186,7 @@ class _ProfileRegion:
             fraction = new_fraction
         return extreme
 
-    def _solve_extreme(
+    def _newton_solution_at_extreme(
         self, function: QuantityFunction, start: np.ndarray, excess: float
     ) -> np.ndarray | None:
         """Return the parameters of an extreme quantity at this excess of the deviance; None if not found.
@@ -196,7 +198,9 @@ class _ProfileRegion:
         multiplier = None
         for _ in range(_MAX_STEPS):
             try:
-                deviance, deviance_slopes, deviance_hessian = self._deviance_rise_with_derivatives(parameters)
+                deviance, deviance_slopes, deviance_second_derivatives = self._deviance_rise_with_derivatives(
+                    parameters
+                )
             except np.linalg.LinAlgError:
                 return None
             _, slopes = function(parameters)
@@ -211,7 +215,7 @@ class _ProfileRegion:
                 return parameters
             # Newton's step for the parameters and, last, the multiplier
             quantity_hessian = _second_derivatives(function, parameters)
-            lagrangian_hessian = deviance_hessian - multiplier * quantity_hessian
+            lagrangian_hessian = deviance_second_derivatives - multiplier * quantity_hessian
             jacobian = np.block(
                 [[lagrangian_hessian, -slopes[:, None]], [deviance_slopes[None], np.zeros((1, 1))]]
             )
@@ -237,7 +241,7 @@ class _ProfileRegion:
         evaluation = evaluate_deviance(scaled.products, relative_factors, reml=reml, sigma=sigma)
         by_log_sigma = 2 * evaluation.df - 2 * evaluation.rss / sigma**2
         slopes = np.append(theta_gradient(evaluation, relative_factors, scaled.terms), by_log_sigma)
-        second_derivatives = hessian(
+        second_derivatives = deviance_hessian(
             scaled.products, scaled.terms, relative_factors, evaluation, reml=reml, sigma=sigma
         )
         # Derivatives by sigma become those by its logarithm.
@@ -270,7 +274,7 @@ def _second_derivatives(function: QuantityFunction, parameters: np.ndarray) -> n
     return np.array(differences) / (2 * _DIFFERENCE_STEP)
 
 
-def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
+def _profiled_quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
     """Yield all quantities of a model: standard deviations and correlations by term, sigma, the shares."""
     scaled = solution.scaled
 
@@ -279,7 +283,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
         return scaled.response_scale * float(np.exp(log_deviation))
 
     for k in range(len(scaled.terms)):
-        yield from _term_quantities(solution, k, excess, response_deviation)
+        yield from _std_dev_and_correlation_quantities(solution, k, excess, response_deviation)
     log_sigma_slopes = np.append(np.zeros(len(solution.theta)), 1.0)
     yield _Quantity(
         term=None,
@@ -311,7 +315,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
     )
 
 
-def _term_quantities(
+def _std_dev_and_correlation_quantities(
     solution: MixedSolution, k: int, excess: float, response_deviation: Callable[[float], float]
 ) -> Iterator[_Quantity]:
     """Yield the standard deviations of the effects of term k, then their correlations.
@@ -328,7 +332,7 @@ def _term_quantities(
             term=k,
             kind="sd",
             effects=(effect,),
-            function=_log_deviation_function(scaled.terms, k, basis[e]),
+            function=_log_std_dev_function(scaled.terms, k, basis[e]),
             transform=response_deviation,
             conf_low=0.0 if includes_zero[e] else None,
         )
@@ -394,7 +398,7 @@ def _inverse_logit(log_odds: float) -> float:
     return float(special.expit(log_odds))
 
 
-def _log_deviation_function(terms: Sequence[RandomTerm], k: int, combination: np.ndarray) -> QuantityFunction:
+def _log_std_dev_function(terms: Sequence[RandomTerm], k: int, combination: np.ndarray) -> QuantityFunction:
     """Return the function for the log standard deviation of a combination of term k's effects.
 
     It is infinite where the standard deviation is zero.

@@ -8,9 +8,9 @@ from dense_mixed import relative_covariance as dense_covariance
 from salstats.stats.models.mixed.crossproducts import crossproducts
 from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
 from salstats.stats.models.mixed.information import (
+    coefficient_covariance_slopes,
     covariance_entries,
-    covariance_slopes,
-    hessian,
+    deviance_hessian,
     theta_and_sigma_covariance,
 )
 from salstats.stats.models.mixed.linear_mixed_model import scaled_model
@@ -36,7 +36,7 @@ def test_second_derivatives_are_those_of_the_gradient(model, reml, sigma):
 
     factors = relative_covariance_factors(THETA, model.terms)
     evaluation = evaluate_deviance(model.products, factors, reml=reml, sigma=sigma)
-    second = hessian(model.products, model.terms, factors, evaluation, reml=reml, sigma=sigma)
+    second = deviance_hessian(model.products, model.terms, factors, evaluation, reml=reml, sigma=sigma)
     m = len(THETA)
     tolerance = TOLERANCE * np.abs(second).max()
     np.testing.assert_allclose(differences(slope, THETA), second[:m, :m], atol=tolerance)
@@ -80,7 +80,7 @@ def test_slopes_of_the_coefficients_covariance_are_its_differences():
     evaluation = evaluate_deviance(
         products, relative_covariance_factors(THETA, terms), reml=True, sigma=sigma
     )
-    slopes = covariance_slopes(evaluation, terms, THETA, sigma)
+    slopes = coefficient_covariance_slopes(evaluation, terms, THETA, sigma)
     expected = differences(covariance, np.append(THETA, sigma))
     np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
