@@ -17,7 +17,7 @@ from salstats.explain.faithfulness import insertion
 from salstats.explain.forward_passes import predict
 from salstats.explain.saliency_maps import explain
 from salstats.files.map_folder_writer import MapFolder, MapKey
-from salstats.files.outputs import replacing
+from salstats.files.outputs import replacing_file
 from salstats.readers.arrays import study_from_arrays
 from salstats.scoring.scores import score
 from salstats.study import HUMAN
@@ -178,7 +178,7 @@ def write_examples(folder: Path, weights: Path, test_sets: Iterable[CanvasSet]) 
             maps.write_masks({key: drawn[key].mask for key in tests.keys}, which="human")
     (folder / IMAGES).mkdir()
     for canvas in examples:
-        with replacing(folder / IMAGES / f"{canvas.name}.png") as file:
+        with replacing_file(folder / IMAGES / f"{canvas.name}.png") as file:
             Image.fromarray(np.ascontiguousarray(canvas.image)).save(file, optimize=True)
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from digits.canvases import SIDE, Canvas
 from salstats.explain.digits import N_DIGITS, DigitNetwork, make_network
-from salstats.files.outputs import replacing
+from salstats.files.outputs import replacing_file
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def first_weights(architecture: str, rng: np.random.Generator) -> DigitNetwork:
 def write_weights(network: nn.Module, file: Path) -> None:
     """Write a network's numbers as float32 arrays in an .npz, which needs no torch to be read."""
     state = {name: t.numpy().astype(np.float32) for name, t in network.state_dict().items() if t.ndim}
-    with replacing(file) as temporary, temporary.open("wb") as handle:
+    with replacing_file(file) as temporary, temporary.open("wb") as handle:
         np.savez_compressed(handle, **state)
 
 

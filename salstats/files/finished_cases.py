@@ -44,7 +44,7 @@ def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
 CasesToFrame = Callable[[tuple[Case, ...]], pd.DataFrame]
 
 
-def load_or_compute(
+def load_or_compute_frame(
     cases: tuple[Case, ...], *, work: CasesToFrame, folder: Path, settings_text: str
 ) -> pd.DataFrame:
     """Return the frame of some cases: read where an earlier run finished a case, else computed and stored.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from salstats.errors import ColumnError, InputFileError, SalstatsError
-from salstats.files.outputs import check_target, replacing
+from salstats.files.outputs import check_target, replacing_file
 from salstats.files.workbooks import workbook
 
 WRITABLE_SUFFIXES = (".csv", ".parquet", ".xlsx")
@@ -63,7 +63,7 @@ def write_frame_to_target(frame: pd.DataFrame, target: Path) -> None:
     """Write a frame to a file, and replace an earlier one; `check_output` has checked its name and folder."""
     suffix = target.suffix.lower()
     try:
-        with replacing(target) as temporary:
+        with replacing_file(target) as temporary:
             if suffix == ".csv":
                 frame.to_csv(temporary, index=False)
             elif suffix == ".parquet":

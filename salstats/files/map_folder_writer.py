@@ -25,13 +25,13 @@ from salstats.files.map_table import (
     checked_patient_text,
     csv_bytes_of_rows,
     file_inside,
+    image_shape_of_row,
     is_whole_map_file,
+    map_row,
     read_header_and_rows,
     read_masks,
     read_settings,
-    row_of,
     settings_key,
-    shape_of,
     write_json,
 )
 from salstats.files.outputs import (
@@ -39,7 +39,7 @@ from salstats.files.outputs import (
     lock_folder,
     naming_write_errors,
     remove_abandoned,
-    replacing,
+    replacing_file,
     unlock_folder,
 )
 from salstats.images.masks import Rle, encode
@@ -160,7 +160,7 @@ class MapFolder:
         self._complete: set[MapKey] = set()
         self._shapes: dict[str, tuple[int, int]] = {}
         for key, row in self._rows.items():
-            shape = shape_of(row)
+            shape = image_shape_of_row(row)
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
@@ -306,13 +306,13 @@ class MapFolder:
             )
         array = checked_map(saliency, str(name))
         size = check_shape(shape)
-        row = row_of(name, size, prob, label, patient)
+        row = map_row(name, size, prob, label, patient)
         _check_same_size(size, self._shapes.get(name.case, size), str(name))
         # raises where `maps` is a link that leads out of the folder
         file = file_inside(self.folder, row["path"], str(name))
         with naming_write_errors(file):
             file.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(file) as temporary, temporary.open("wb") as stream:
+            with replacing_file(file) as temporary, temporary.open("wb") as stream:
                 np.save(stream, array, allow_pickle=False)
         if name in self._rows:
             # the map replaces a damaged one; its row is written when the folder is closed
@@ -393,7 +393,7 @@ class MapFolder:
             if is_needed and column not in self._columns:
                 self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
-        with replacing(self.folder / TABLE_FILE) as temporary:
+        with replacing_file(self.folder / TABLE_FILE) as temporary:
             temporary.write_bytes(csv_bytes_of_rows(self._columns, [header, *rows]))
         self._changed = False
         self._is_whole = True

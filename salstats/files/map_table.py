@@ -15,7 +15,7 @@ import numpy as np
 from salstats.checks import invisibility_text, quoted
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.input_files import read_json
-from salstats.files.outputs import replacing
+from salstats.files.outputs import replacing_file
 from salstats.files.paths import check_plain
 from salstats.frames import seed_without_decimal_zero
 from salstats.study import HUMAN, Series
@@ -272,7 +272,7 @@ def csv_bytes_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes
     return stream.getvalue().encode()
 
 
-def shape_of(row: TableRow) -> tuple[int, int] | None:
+def image_shape_of_row(row: TableRow) -> tuple[int, int] | None:
     """Return the image's (height, width) in a row; None where they are not whole numbers."""
     try:
         height = float(row.get("height") or "nan")
@@ -340,7 +340,7 @@ def _read_object(file: Path) -> dict[str, Any]:
 
 def write_json(file: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file, and replace an earlier one."""
-    with replacing(file) as temporary:
+    with replacing_file(file) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -374,7 +374,7 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
     return single
 
 
-def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> TableRow:
+def map_row(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> TableRow:
     """Make the table's row of a map; raise where a probability, label or patient is invalid."""
     return {
         "case": key.case,

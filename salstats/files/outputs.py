@@ -90,7 +90,7 @@ def naming_write_errors(target: Path) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def replacing_file(target: Path) -> Iterator[Path]:
     """Yield a temporary file, which replaces the target if the block ends without an error.
 
     The target's permissions are kept.

@@ -65,7 +65,7 @@ def study_from_arrays(  # noqa: C901, PLR0912
     ValueRangeError
         A mask holds numbers other than 0 and 1; a probability is out of range.
     SalstatsError
-        Neither `truths` nor `readers` has an entry; a key is no tuple of names, or names a case or task that
+        Neither `truths` nor `readers` has an entry; a key is not a tuple of names, or has a case or task that
         neither of them has; `patient` lacks a case; a method of maps is called "human"; both `human` and
         `readers` are given.
 

@@ -191,7 +191,7 @@ def _array_from_json_digits(text: str) -> np.ndarray | None:
     # at even places the opening bracket, the commas between digits and the closing bracket; last the comma
     digits = differences[:, 1:-2:2]
     has_separators = not differences[:, ::2].any() and not differences[:, -1].any()
-    # bytes that are no digits differ from "0" by more
+    # other bytes than digits differ from "0" by more than 9
     if has_separators and digits.size and digits.max() <= 9:
         return digits
     return None
@@ -212,7 +212,7 @@ def _array_from_json(text: str, location: str) -> np.ndarray:
         array = np.empty(0)
     if array.ndim != 2 or not array.size or array.dtype.kind not in "biuf" or not np.isfinite(array).all():
         raise InputFileError(
-            f"{location}: {MASK_COLUMN} is no array of rows of finite numbers, all of one length",
+            f"{location}: {MASK_COLUMN} is not an array of rows of finite numbers, all of one length",
             column=MASK_COLUMN,
         )
     return array
@@ -272,11 +272,11 @@ def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
     """Resize a mask by nearest neighbour: each new pixel takes the old one that its centre falls into."""
     if mask.shape == shape:
         return mask
-    rows = _old_pixel_of_each_new(shape[0], mask.shape[0])
-    cols = _old_pixel_of_each_new(shape[1], mask.shape[1])
+    rows = _nearest_old_pixels(shape[0], mask.shape[0])
+    cols = _nearest_old_pixels(shape[1], mask.shape[1])
     return masks.encode(masks.decode(mask)[np.ix_(rows, cols)])
 
 
-def _old_pixel_of_each_new(n_new: int, n_old: int) -> np.ndarray:
+def _nearest_old_pixels(n_new: int, n_old: int) -> np.ndarray:
     """Return the old pixel that the centre of each new one falls into, floor((i + 1/2) * n_old / n_new)."""
     return ((2 * np.arange(n_new) + 1) * n_old) // (2 * n_new)

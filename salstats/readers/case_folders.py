@@ -57,7 +57,7 @@ class _StudyFiles:
     """Files of a study: masks and points that are read, and maps that are read when they are scored."""
 
     truth: CaseFile
-    #: None is the reader of a path that names nobody.
+    #: Masks by reader's name, None for a path without a reader's name.
     masks_of_readers: Mapping[str | None, CaseFile]
     points: CaseFile | None
     #: Masks of tools.

@@ -63,7 +63,7 @@ class TableOptions:
         if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n'):
             raise InputFileError(
                 Setting("sep"),
-                f" must be one character that is no quotation mark or line end, not {self.sep!r}",
+                f" must be one character other than a quotation mark or line end, not {self.sep!r}",
                 value=self.sep,
             )
         # a string is one value, not a list of letters; an empty cell is always missing
@@ -194,7 +194,7 @@ def _numbers_or_none_if_any_is_text(column: pd.Series, na: Sequence[str]) -> pd.
             numbers = compute.if_else(missing, None, text).cast(pa.float64())
         except pa.ArrowInvalid:
             return None
-        # a cell such as "nan" that is not among `na` is no number
+        # pyarrow reads "nan" as a number, which it is not here unless `na` has it
         if compute.any(compute.is_nan(numbers)).as_py():
             return None
     return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
@@ -234,7 +234,7 @@ def _floats_or_nan(text: pd.Series) -> np.ndarray:
         return numbers
 
 
-def covariate_text(column: pd.Series) -> pd.Series:
+def covariate_as_text(column: pd.Series) -> pd.Series:
     """Return a column as text: dates in ISO form, whole numbers without '.0', missing cells missing."""
     if isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(column):
         return column.astype(TEXT).where(column.notna())

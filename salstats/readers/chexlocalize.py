@@ -233,7 +233,7 @@ def recognise(folder: Path) -> bool:
     return any(_is_map_file_name(name) for _, _, names in os.walk(folder) for name in names)
 
 
-def split_of(name: str) -> str | None:
+def split_in_name(name: str) -> str | None:
     """Return the split ("val" or "test") that the name of a file or folder contains, None for no split."""
     for word in re.split(r"[_.\W]+", name):
         if word in _SPLIT_BY_WORD:
@@ -254,13 +254,13 @@ def _file_by_kind_and_maps(
         if kind in excluded_kinds:
             continue
         matching = [
-            name for name in names if pattern.fullmatch(name) and _may_be_of_split(split_of(name), split)
+            name for name in names if pattern.fullmatch(name) and _may_be_of_split(split_in_name(name), split)
         ]
         if len(matching) > 1:
             raise _several_files_error(folder, kind, matching)
         for name in matching:
             files[kind] = folder / name
-            file_split = split_of(name)
+            file_split = split_in_name(name)
             if file_split is not None:
                 name_of_split.setdefault(file_split, name)
     maps = []
@@ -274,7 +274,7 @@ def _file_by_kind_and_maps(
     if len(name_of_split) > 1:
         names_with_split = [f"{name} ({file_split})" for file_split, name in sorted(name_of_split.items())]
         raise InputFileError(
-            f"{folder} holds files of two splits, {' and '.join(names_with_split)}",
+            f"{folder} holds files of both splits, {' and '.join(names_with_split)}",
             hint=Message("choose with ", Setting("split", "val"), " or ", Setting("split", "test")),
             option="split",
             value=list(name_of_split.values()),
@@ -286,7 +286,7 @@ def _file_by_kind_and_maps(
 def _several_files_error(folder: Path, option: str, names: Sequence[str]) -> InputFileError:
     """Make the error of a folder that holds several files of a kind, where only one can be read."""
     choice = Message()
-    if {split_of(name) for name in names} == {"val", "test"}:
+    if {split_in_name(name) for name in names} == {"val", "test"}:
         choice = Message(Setting("split", "val"), " or ", Setting("split", "test"), ", or ")
     return InputFileError(
         f"{folder} holds {quoted(names)}, of which only one can be read",
@@ -308,7 +308,7 @@ def _may_be_of_split(file_split: str | None, split: str | None) -> bool:
 def _split_and_folder_naming_it(file: Path) -> tuple[str | None, str]:
     """Return the split in the names of a file's folders, and the first folder that names it; or None, ""."""
     for parent in file.parts[:-1]:
-        parent_split = split_of(parent)
+        parent_split = split_in_name(parent)
         if parent_split is not None:
             return parent_split, parent
     return None, ""

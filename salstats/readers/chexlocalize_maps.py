@@ -108,9 +108,9 @@ def read_prediction_content(
             value=map_shape,
             path=map_file,
         )
-    saliency = _saliency(map_file, map_dict)
+    saliency = _saliency_map(map_file, map_dict)
     prob = _probability_or_nan(map_file, map_dict, task)
-    label = _number_or_nan(map_file, map_dict, "gt")
+    label = _entry_as_float_or_nan(map_file, map_dict, "gt")
     if label not in (0, 1) and not np.isnan(label):
         raise InputFileError(
             f"{map_file}: gt is {label!r}, not 0 or 1", column="gt", value=label, path=map_file
@@ -153,7 +153,7 @@ def _read_map_dict(file: Path) -> dict[str, Any]:
     return map_dict
 
 
-def _saliency(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
+def _saliency_map(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
     """Return the map as a float array (M, N); leading axes of length one are dropped."""
     if "map" not in map_dict:
         raise InputFileError(
@@ -165,7 +165,7 @@ def _saliency(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
     # no nested lists: in an untrusted file a list may contain itself, and so have no end
     if not isinstance(map_dict["map"], np.ndarray):
         raise InputFileError(
-            f"{file}: its map is {_description(map_dict['map'])}, not a tensor or array of numbers",
+            f"{file}: its map is {_value_text(map_dict['map'])}, not a tensor or array of numbers",
             column="map",
             path=file,
         )
@@ -179,7 +179,7 @@ def _image_shape(file: Path, map_dict: dict[str, Any]) -> tuple[int, int] | None
     """Return the image's (height, width), in the file (width, height); None where the file lacks it."""
     if map_dict.get("cxr_dims") is None:
         return None
-    sizes = _numbers(file, map_dict, "cxr_dims")
+    sizes = _entry_as_floats(file, map_dict, "cxr_dims")
     try:
         # fractions stay, so that check_shape raises for them
         sides = [int(side) if side % 1 == 0 else side for side in sizes[::-1]]
@@ -193,10 +193,10 @@ def _image_shape(file: Path, map_dict: dict[str, Any]) -> tuple[int, int] | None
 def _probability_or_nan(file: Path, map_dict: dict[str, Any], task: str) -> float:
     """Return the model's probability of the task; NaN where the file has none."""
     if map_dict.get("prob") is not None and task in CHEXPERT_CLASSES:
-        values = _numbers(file, map_dict, "prob")
+        values = _entry_as_floats(file, map_dict, "prob")
         if len(values) == len(CHEXPERT_CLASSES):
             map_dict = {"prob": values[CHEXPERT_CLASSES.index(task)]}
-    prob = _number_or_nan(file, map_dict, "prob")
+    prob = _entry_as_float_or_nan(file, map_dict, "prob")
     if not 0 <= prob <= 1 and not np.isnan(prob):
         raise InputFileError(
             f"{file}: prob is {prob!r}, not between 0 and 1", column="prob", value=prob, path=file
@@ -204,11 +204,11 @@ def _probability_or_nan(file: Path, map_dict: dict[str, Any], task: str) -> floa
     return prob
 
 
-def _number_or_nan(file: Path, map_dict: dict[str, Any], name: str) -> float:
+def _entry_as_float_or_nan(file: Path, map_dict: dict[str, Any], name: str) -> float:
     """Return an entry of a map's file that is one number; NaN where the file lacks it."""
     if map_dict.get(name) is None:
         return float("nan")
-    values = _numbers(file, map_dict, name)
+    values = _entry_as_floats(file, map_dict, name)
     if len(values) != 1:
         raise InputFileError(
             f"{file}: {name} has {len(values)} entries, not one", column=name, value=values, path=file
@@ -216,7 +216,7 @@ def _number_or_nan(file: Path, map_dict: dict[str, Any], name: str) -> float:
     return values[0]
 
 
-def _numbers(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
+def _entry_as_floats(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
     """Return an entry of a map's file, a number or an array or list of numbers, as a list of floats."""
     entry = map_dict[name]
     values = entry.ravel().tolist() if isinstance(entry, np.ndarray) else entry
@@ -228,7 +228,7 @@ def _numbers(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
         number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(number, int | float):
             raise InputFileError(
-                f"{file}: {name} is {_description(entry)}, not a number", column=name, path=file
+                f"{file}: {name} is {_value_text(entry)}, not a number", column=name, path=file
             )
         numbers.append(number)
     try:
@@ -237,7 +237,7 @@ def _numbers(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
         raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS_TEXT}", column=name, path=file) from error
 
 
-def _description(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Describe a value for a message: an array's shape and type, a short text or number, or a type."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"

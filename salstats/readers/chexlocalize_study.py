@@ -223,7 +223,9 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
                 path=path,
             )
         values = table.numbers(
-            column, _is_neither_label_nor_uncertain, "is no label; labels are 0, 1, -1 (uncertain) or empty"
+            column,
+            _is_neither_label_nor_uncertain,
+            "is not a label; labels are 0, 1, -1 (uncertain) or empty",
         )
         is_uncertain = values == _UNCERTAIN
         n_uncertain += int(is_uncertain.sum())

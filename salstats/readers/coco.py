@@ -148,12 +148,12 @@ def read_coco(
     category_of_name = {name: category for category, name in name_of_category.items()}
     task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
     annotations = _marks_by_image_and_category(
-        _entries(content, "annotations", file, _MARK_FIELDS), file, images, name_of_category
+        _checked_entries(content, "annotations", file, _MARK_FIELDS), file, images, name_of_category
     )
     result_files = _result_files(root, method) if masks is None else source_by_series(masks, method, "masks")
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
-        entries = _entries(read_json(Path(path)), "results", Path(path), _MARK_FIELDS)
+        entries = _checked_entries(read_json(Path(path)), "results", Path(path), _MARK_FIELDS)
         results[series] = _marks_by_image_and_category(
             entries, Path(path), images, name_of_category, min_score
         )
@@ -170,7 +170,7 @@ def read_coco(
         for task in task_names:
             key = (image, category_of_name[task])
             if key in annotations:
-                truths[task] = _truth(annotations[key])
+                truths[task] = _truth_of_marks(annotations[key])
             for series in all_series:
                 map_file = map_files.get(series, {}).get((task, case))
                 mask = None
@@ -210,7 +210,7 @@ def _map_by_task_and_case(folder: Path, tasks: Sequence[str]) -> dict[tuple[str,
     return files
 
 
-def _truth(marks: Sequence[Mark]) -> Truth:
+def _truth_of_marks(marks: Sequence[Mark]) -> Truth:
     """Return the union of annotations as the truth, with their number where none is of a crowd."""
     n_instances = None if any(mark.is_crowd for mark in marks) else len(marks)
     return Truth.of(union_of([mark.mask for mark in marks]), n_instances)
@@ -260,7 +260,7 @@ def _result_files(folder: Path, method: str) -> dict[Series, PathLike]:
     return source_by_series({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
-def _entries(
+def _checked_entries(
     content: Any, list_name: str, file: Path, types_by_field: Mapping[str, tuple[type, ...]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each entry of a list in a file after its location in words; raise where a field has a wrong type.
@@ -306,7 +306,7 @@ def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
     """Return the case and shape of each image by its id; ids and cases must be unique."""
     images: dict[Any, CocoImage] = {}
     names = set()
-    for row, (location, image) in enumerate(_entries(content, "images", file, _IMAGE_FIELDS)):
+    for row, (location, image) in enumerate(_checked_entries(content, "images", file, _IMAGE_FIELDS)):
         case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
         if image["id"] in images or case in names:
             raise InputFileError(
@@ -334,7 +334,9 @@ def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
     """Return the name of each category by its id; ids and names must be unique."""
     name_of_category: dict[Any, str] = {}
     names = set()
-    for row, (location, category) in enumerate(_entries(content, "categories", file, _CATEGORY_FIELDS)):
+    for row, (location, category) in enumerate(
+        _checked_entries(content, "categories", file, _CATEGORY_FIELDS)
+    ):
         name = check_name(category["name"], f"{location}: the task")
         if category["id"] in name_of_category or name in names:
             raise InputFileError(
@@ -363,7 +365,7 @@ def _marks_by_image_and_category(
         category = entry["category_id"]
         if image not in images:
             raise InputFileError(
-                f"{location}: image_id {image!r} is no image of the annotations",
+                f"{location}: image_id {image!r} is not an image of the annotations",
                 value=image,
                 column="image_id",
                 rows=[row],
@@ -371,7 +373,7 @@ def _marks_by_image_and_category(
             )
         if category not in categories:
             raise InputFileError(
-                f"{location}: category_id {category!r} is no category of the annotations",
+                f"{location}: category_id {category!r} is not a category of the annotations",
                 value=category,
                 column="category_id",
                 rows=[row],

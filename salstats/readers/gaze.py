@@ -18,13 +18,13 @@ from salstats.readers.gaze_files import (
     CHEST_BOX_FILE,
     DISCARDED,
     FIXATIONS_FILE,
+    exclusion_reason_or_none,
     metadata_file_of_phase,
-    n_outside,
+    n_points_outside,
     read_box_or_exclusion_reason,
     read_fixations,
     read_fixations_and_n_overlapping,
     read_metadata,
-    reason_excluded,
 )
 from salstats.readers.gaze_maps import find_predictions, map_sources
 from salstats.readers.prediction_files import Sources
@@ -333,11 +333,11 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
         recording,
         # fixations are small, so they are kept and no file is read twice
         read=partial(returned_unchanged, fixations),
-        excluded=reason_excluded(fixations, row.shape),
+        excluded=exclusion_reason_or_none(fixations, row.shape),
         box=box,
         box_excluded=no_box,
         n_fixations=len(fixations),
-        n_outside=n_outside(fixations.points, row.shape),
+        n_outside=n_points_outside(fixations.points, row.shape),
         n_zero=int((fixations.duration == 0).sum()),
         n_overlapping=n_overlapping,
         duration=float(fixations.duration.sum()),

@@ -246,7 +246,7 @@ def _y_and_x_columns(table: FileTable) -> tuple[str, str]:
     return later_pair
 
 
-def reason_excluded(fixations: Fixations, shape: tuple[int, int]) -> str | None:
+def exclusion_reason_or_none(fixations: Fixations, shape: tuple[int, int]) -> str | None:
     """Return why the fixations of a recording make no map of their image; None where they make one."""
     if not len(fixations):
         return NO_FIXATION
@@ -268,7 +268,7 @@ def reason_excluded(fixations: Fixations, shape: tuple[int, int]) -> str | None:
     return None
 
 
-def n_outside(points: np.ndarray, shape: tuple[int, int]) -> int:
+def n_points_outside(points: np.ndarray, shape: tuple[int, int]) -> int:
     """Count the points (row, col) outside an image of (height, width), after rounding down to a pixel."""
     pixels = np.floor(points)
     return int(((pixels < 0) | (pixels >= shape)).any(axis=1).sum())

@@ -121,6 +121,7 @@ def find_predictions(
         for case, file in files.items():
             # the file may be read by a process whose working directory differs
             read = partial(_read_content, source.read, file.absolute(), shapes[case])
+            # without a task, as gaze is not recorded for a finding
             predictions[series][case] = Prediction("", series, read, str(file))
     _warn_of_stretched_maps(predictions, shapes, padded)
     return predictions
@@ -323,9 +324,8 @@ def _unpadded_if_square(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndar
 def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
     """Read the maps of several classes in an .npz, and return one map mixed of them.
 
-    The class without a finding is the one named "no finding", whatever its capitals and blanks. There is none
-    if no class has this name; it is the first class if the file gives no names. Where a map holds NaN or
-    infinity, the mixed map is NaN.
+    The class without a finding is the one named "no finding", whatever its capitals and blanks; it is the
+    first class if the file has no names. Where a map holds NaN or infinity, the mixed map is NaN.
     """
     arrays = read_npz(file, ("maps", "probs", "classes"))
     if "maps" not in arrays or "probs" not in arrays:

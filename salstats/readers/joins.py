@@ -182,7 +182,7 @@ def _identifier_text(column: pd.Series, frame_name: str) -> pd.Series:
     return column.astype(TEXT).reset_index(drop=True)
 
 
-def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:
+def read_tables_to_join(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:
     """Return the frames, and the tables of the files, that `join` names, in its order."""
     entries: Iterable[Any]
     if isinstance(join, str | os.PathLike | pd.DataFrame | Mapping) or not isinstance(join, Iterable):
@@ -260,10 +260,10 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
     return data
 
 
-def _stack_task_columns(table: FileTable, covariate: str, data: pd.DataFrame) -> FileTable:
+def _stack_task_columns(table: FileTable, covariate: str, scores: pd.DataFrame) -> FileTable:
     """Return a table with a task per column as a table with a row per case and task and one covariate."""
     file = table.file
-    if "task" not in data.columns:
+    if "task" not in scores.columns:
         raise ColumnError(
             Setting("join", {covariate: str(file)}),
             " needs a column 'task' in the scores",
@@ -279,7 +279,7 @@ def _stack_task_columns(table: FileTable, covariate: str, data: pd.DataFrame) ->
             column="task",
             path=file,
         )
-    score_tasks = set(pd.unique(data["task"]))
+    score_tasks = set(pd.unique(scores["task"]))
     tasks = [c for c in table.columns if c in score_tasks]
     if not tasks:
         raise ColumnError(

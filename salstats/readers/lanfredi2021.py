@@ -187,14 +187,17 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     readings = values["index_image"] if layout.has_readings else _reading_number_of_each_row(file, frame)
     frame["reader"] = readings.astype(TEXT)
     # a sheet has either no label columns or one for each label
+    labels = []
     for label, column in zip(LABELS, layout.label_columns, strict=False):
         frame[label] = values[column]
+        labels.append(label)
     # a row for each method, in the order of the columns
     frame = frame.loc[frame.index.repeat(len(METHODS))].reset_index(drop=True)
-    frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype=TEXT))
-    frame.insert(4, "mixing", pd.Series(layout.mixing, index=frame.index, dtype=TEXT))
-    frame.insert(6, "score", values[score_columns].to_numpy().ravel())
-    return check_scores(frame, str(file))
+    frame["method"] = pd.Series([*METHODS.values()] * len(values), dtype=TEXT)
+    frame["mixing"] = pd.Series(layout.mixing, index=frame.index, dtype=TEXT)
+    frame["score"] = values[score_columns].to_numpy().ravel()
+    columns = ["case", "reader", "seed", "method", "mixing", "metric", "score", *labels]
+    return check_scores(frame[columns], str(file))
 
 
 def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataFrame:

@@ -144,7 +144,7 @@ def read_map_folder(
     study_tasks = _tasks_to_read(tasks, rows, [true_masks, *human_masks], root)
     rows_of_case = _rows_by_case(rows, true_masks, human_masks, root)
     cases = [
-        _case(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
+        _case_of_rows(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
         for case, case_rows in sorted(rows_of_case.items())
     ]
     _check_all_or_no_patients(cases, rows_of_case, root)
@@ -166,7 +166,7 @@ def recognise(folder: Path) -> bool:
     return (folder / TABLE_FILE).is_file() or (folder / READERS_FOLDER).is_dir()
 
 
-def _case(
+def _case_of_rows(
     name: str,
     rows: Sequence[MapRow],
     truth: CaseFile,

@@ -18,8 +18,8 @@ from salstats.readers.prediction_files import (
     NAN,
     Sources,
     check_cases_and_warn_of_unknown,
-    files_in_folders,
     find_maps_by_series_and_case,
+    images_in_folders,
     prediction,
     source_by_series,
 )
@@ -196,7 +196,7 @@ def _image_and_mask_by_case(folder: Path) -> dict[str, tuple[Path, Path]]:
     """Return the image and the mask of each case as (image, mask), in the order of the cases' names."""
     images: dict[str, Path] = {}
     masks: dict[str, Path] = {}
-    for file in files_in_folders(
+    for file in images_in_folders(
         folder, _IMAGE_SUFFIXES, f"PATIENT/NAME.tif beside NAME{_MASK_NAME_END}.tif"
     ):
         files = masks if file.stem.endswith(_MASK_NAME_END) else images

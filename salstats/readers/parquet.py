@@ -188,7 +188,7 @@ def _with_coded_text_and_float_decimals(
             table = table.set_column(position, field.name, column.cast(field.type.value_type))
     text_columns = [table.column(position) for position in text_positions]
     sorted_columns = list(in_threads(sorted_dictionary, text_columns))
-    text_sizes = in_threads(_text_bytes, sorted_columns)
+    text_sizes = in_threads(_total_text_bytes, sorted_columns)
     # memory in bytes of the columns up to here, with the text of every cell counted in full
     size = len(table) * table.num_columns * BYTES_PER_CELL
     for position, column, text_size in zip(text_positions, sorted_columns, text_sizes, strict=True):
@@ -199,7 +199,7 @@ def _with_coded_text_and_float_decimals(
     return table
 
 
-def _text_bytes(column: Any) -> int:
+def _total_text_bytes(column: Any) -> int:
     """Return the total length in bytes of the text in all cells of a dictionary column."""
     from pyarrow import compute
 

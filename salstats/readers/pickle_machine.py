@@ -163,7 +163,7 @@ class _Unpickler(_PythonUnpickler):
             )
         return self.object_of_persistent_id(persistent_id)
 
-    def reduce(self) -> None:
+    def call_function(self) -> None:
         """Pop the arguments, and replace the function below them on the stack by the result of its call."""
         arguments = self.stack.pop()
         function = self.stack[-1]
@@ -180,7 +180,7 @@ class _Unpickler(_PythonUnpickler):
             )
         self.stack[-1] = function(*arguments)
 
-    def build(self) -> None:
+    def complete_pending(self) -> None:
         """Pop a state, and replace the pending array or element type below it by the completed one."""
         state = self.stack.pop()
         pending = self.stack[-1]
@@ -194,34 +194,34 @@ class _Unpickler(_PythonUnpickler):
         pending.value = value
         self.stack[-1] = value
 
-    def set_item(self) -> None:
+    def set_dict_item(self) -> None:
         """Pop a value and a key, and put them into the dict below them."""
         value = self.stack.pop()
         key = self.stack.pop()
-        self.fill([key, value])
+        self.fill_dict([key, value])
 
-    def set_items(self) -> None:
+    def set_dict_items(self) -> None:
         """Pop the items above the mark, and put them into the dict below it."""
-        self.fill(self.pop_mark())
+        self.fill_dict(self.pop_mark())
 
-    def make_dict(self) -> None:
+    def push_dict(self) -> None:
         """Pop the items above the mark, and push a new dict of them."""
         items = self.pop_mark()
         self.append({})
-        self.fill(items)
+        self.fill_dict(items)
 
-    def fill(self, keys_and_values: list[Any]) -> None:
+    def fill_dict(self, keys_and_values: list[Any]) -> None:
         """Put a list of key, value, key, value, ... into the dict on top of the stack."""
         keys = check_keys(keys_and_values[::2])
         values = keys_and_values[1::2]
-        self.top(dict).update(zip(keys, values, strict=True))
+        self.container_on_top(dict).update(zip(keys, values, strict=True))
 
-    def add_items(self) -> None:
+    def add_to_set(self) -> None:
         """Pop the values above the mark, and put them into the set below it."""
         items = self.pop_mark()
-        self.top(set).update(check_keys(items))
+        self.container_on_top(set).update(check_keys(items))
 
-    def top(self, container_type: type) -> Any:
+    def container_on_top(self, container_type: type) -> Any:
         """Return the container on top of the stack; raise where it has another type."""
         if not isinstance(self.stack[-1], container_type):
             raise DamagedPickleError(
@@ -229,12 +229,12 @@ class _Unpickler(_PythonUnpickler):
             )
         return self.stack[-1]
 
-    def make_frozenset(self) -> None:
+    def push_frozenset(self) -> None:
         """Pop the values above the mark, and push a new frozenset of them."""
         items = self.pop_mark()
         self.append(frozenset(check_keys(items)))
 
-    def byte_array(self) -> None:
+    def push_byte_array(self) -> None:
         """Push bytes, which follow their number in eight bytes; fewer where the pickle ends before."""
         n_bytes = int.from_bytes(self.read(8), "little")
         self.append(self.read(n_bytes))
@@ -246,14 +246,14 @@ _FUNCTIONS: dict[int, Callable[[_Unpickler], None]] = {
         _BYTE_OF_INSTRUCTION[name]: _PythonUnpickler.dispatch[_BYTE_OF_INSTRUCTION[name]]
         for name in _ALLOWED_INSTRUCTIONS
     },
-    _BYTE_OF_INSTRUCTION["REDUCE"]: _Unpickler.reduce,
-    _BYTE_OF_INSTRUCTION["BUILD"]: _Unpickler.build,
-    _BYTE_OF_INSTRUCTION["SETITEM"]: _Unpickler.set_item,
-    _BYTE_OF_INSTRUCTION["SETITEMS"]: _Unpickler.set_items,
-    _BYTE_OF_INSTRUCTION["DICT"]: _Unpickler.make_dict,
-    _BYTE_OF_INSTRUCTION["ADDITEMS"]: _Unpickler.add_items,
-    _BYTE_OF_INSTRUCTION["FROZENSET"]: _Unpickler.make_frozenset,
-    _BYTE_OF_INSTRUCTION["BYTEARRAY8"]: _Unpickler.byte_array,
+    _BYTE_OF_INSTRUCTION["REDUCE"]: _Unpickler.call_function,
+    _BYTE_OF_INSTRUCTION["BUILD"]: _Unpickler.complete_pending,
+    _BYTE_OF_INSTRUCTION["SETITEM"]: _Unpickler.set_dict_item,
+    _BYTE_OF_INSTRUCTION["SETITEMS"]: _Unpickler.set_dict_items,
+    _BYTE_OF_INSTRUCTION["DICT"]: _Unpickler.push_dict,
+    _BYTE_OF_INSTRUCTION["ADDITEMS"]: _Unpickler.add_to_set,
+    _BYTE_OF_INSTRUCTION["FROZENSET"]: _Unpickler.push_frozenset,
+    _BYTE_OF_INSTRUCTION["BYTEARRAY8"]: _Unpickler.push_byte_array,
 }
 
 

@@ -19,7 +19,7 @@ NAN = float("nan")
 Sources = PathLike | Mapping[str, PathLike]
 
 
-def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[Path]:
+def images_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[Path]:
     """List the images ROOT/FOLDER/NAME, files of these endings, sorted; warn of other files and folders.
 
     Hidden files are left out, and so are links to folders, which may lead out of the root. `layout` describes

@@ -25,8 +25,8 @@ from salstats.readers.prediction_files import (
     NAN,
     Sources,
     check_cases_and_warn_of_unknown,
-    files_in_folders,
     find_maps_by_series_and_case,
+    images_in_folders,
     prediction,
     source_by_series,
 )
@@ -303,7 +303,7 @@ def _image_by_case(folder: Path) -> dict[str, Path]:
             path=folder,
         )
     images: dict[str, Path] = {}
-    for file in files_in_folders(root, _IMAGE_SUFFIXES, f"{IMAGE_FOLDER}/CLASS/NAME.jpg or .png"):
+    for file in images_in_folders(root, _IMAGE_SUFFIXES, f"{IMAGE_FOLDER}/CLASS/NAME.jpg or .png"):
         check_name(file.parent.name, f"{root}: the class")
         case = check_name(file.stem, f"{file.parent}: an image's case")
         first_file = images.setdefault(case, file)

@@ -12,7 +12,7 @@ from salstats.checks import quoted
 from salstats.coded_text import TEXT, is_arrow_dictionary
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
-from salstats.readers.cells import covariate_text
+from salstats.readers.cells import covariate_as_text
 from salstats.readers.tables import REQUIRED_IDENTIFIERS, FileTable
 
 #: Option `columns`: column of scores -> (method, metric[, reader]), or its method.
@@ -160,7 +160,9 @@ def compiled_patient_pattern(pattern: str | None) -> re.Pattern[str] | None:
     return compiled
 
 
-def apply_names(table: FileTable, layout: ScoreLayout, joined_columns: Collection[str] = ()) -> FileTable:
+def with_layout_names(
+    table: FileTable, layout: ScoreLayout, joined_columns: Collection[str] = ()
+) -> FileTable:
     """Return a table with its columns renamed, and with the columns `case` and `patient` that a layout makes.
 
     `joined_columns` are columns of joined files, which `rename` may name although this file lacks them.
@@ -275,7 +277,7 @@ def arrange_scores(
 
     `method` and `metric` are those of the whole file, where its columns have none.
     """
-    table = apply_names(table, layout, joined_columns)
+    table = with_layout_names(table, layout, joined_columns)
     score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
     _warn_of_columns_that_name_a_method(table, score_columns, remaining_cells)
@@ -525,6 +527,6 @@ def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.
                 column=name,
             )
             for position in positions:
-                text = covariate_text(frames[position][name])
+                text = covariate_as_text(frames[position][name])
                 frames[position] = frames[position].assign(**{name: text})
     return pd.concat(frames, ignore_index=True)

@@ -28,15 +28,15 @@ from salstats.readers.joins import (
     all_columns_of_joined_files,
     join_tables,
     paths_of_joined_files,
-    read_joined,
+    read_tables_to_join,
 )
 from salstats.readers.score_layouts import (
     ColumnsOption,
-    apply_names,
     arrange_scores,
     check_identifiers_are_filled,
     checked_layout,
     stack_scores,
+    with_layout_names,
 )
 from salstats.readers.tables import read_table, read_table_with_coded_text
 from salstats.score_checks import warn_of_two_scales
@@ -149,11 +149,11 @@ def read_scores(
     >>> folder.cleanup()
     """
     options = TableOptions(sep, decimal, encoding, na, sheet)
-    files = _paths(path)
+    files = _path_list(path)
     layout = checked_layout(rename, case, patient_from, columns, wide, tasks)
     methods = _value_of_each_file(method, files, "method")
     metrics = _value_of_each_file(metric, files, "metric")
-    joined_tables = [] if join is None else read_joined(join, options)
+    joined_tables = [] if join is None else read_tables_to_join(join, options)
     options.check_sheet_is_in_a_workbook([*files, *paths_of_joined_files(joined_tables)])
     joined_columns = all_columns_of_joined_files(joined_tables)
     frames = []
@@ -183,7 +183,7 @@ def read_scores(
     if scale is not None:
         make_text_plain(scores)
         warn_of_two_scales(scores, location)
-        scores = _scaled(scores, scale)
+        scores = _scaled_scores(scores, scale)
         codes = codes.with_scores(scores["score"])
     warn_of_doubtful_scores(codes, location)
     del codes
@@ -238,11 +238,11 @@ def read_data(
     0  007   0.5
     """
     options = TableOptions(sep, decimal, encoding, na, sheet)
-    (file,) = _paths(path)
+    (file,) = _path_list(path)
     layout = checked_layout(rename, case, patient_from)
-    joined_tables = [] if join is None else read_joined(join, options)
+    joined_tables = [] if join is None else read_tables_to_join(join, options)
     options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
-    table = apply_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
+    table = with_layout_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
     table = table.renamed(undotted_names_by_column(table.columns))
     data = table.typed_frame(layout.case_columns)
     if "case" in data.columns:
@@ -259,7 +259,7 @@ def _file_and_row_of_each_score(file: Path, row_numbers: np.ndarray) -> pd.DataF
     return pd.DataFrame({"file": pd.Categorical.from_codes(codes, names), "row": row_numbers})
 
 
-def _paths(path: PathLike | Sequence[PathLike]) -> list[Path]:
+def _path_list(path: PathLike | Sequence[PathLike]) -> list[Path]:
     """Return one path or several as a list; raise where there is none."""
     if isinstance(path, pd.DataFrame):
         raise SalstatsError("path must name a file", hint="a DataFrame needs no reading", option="path")
@@ -320,7 +320,7 @@ def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     )
 
 
-def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
+def _scaled_scores(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
     """Return the scores multiplied by a factor, or by the factor of their metric, without rounding errors."""
     metrics = list(scores["metric"].unique())
     factors = dict(scale) if isinstance(scale, Mapping) else dict.fromkeys(metrics, scale)

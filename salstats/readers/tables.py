@@ -29,7 +29,7 @@ from salstats.readers.cells import (
     PathLike,
     TableOptions,
     all_have_decimal_commas,
-    covariate_text,
+    covariate_as_text,
     identifier_or_none_if_unusable,
     is_numeric_or_bool,
     parse_numbers,
@@ -376,7 +376,7 @@ class FileTable:
             if not inexact.size:
                 return numbers
             if pd.api.types.is_integer_dtype(cells):
-                return covariate_text(cells).mask(missing)
+                return covariate_as_text(cells).mask(missing)
             first = int(inexact[0])
             are_whole = bool((numbers.dropna() % 1 == 0).all())
             if abs(numbers.iloc[first]) < _MEASUREMENT_LIMIT and are_whole:
@@ -394,7 +394,7 @@ class FileTable:
         if not is_no_number.any() and not are_names:
             self._warn_of_lost_digits(column, cells, numbers)
             return numbers
-        text = covariate_text(cells).mask(missing)
+        text = covariate_as_text(cells).mask(missing)
         self._refuse_control_characters(column, text)
         if not is_no_number.any():
             return text

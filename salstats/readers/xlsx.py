@@ -141,9 +141,11 @@ def _read_header_and_rows(
             n_blank += 1
             continue
         if n_blank:
+            first_blank = number - n_blank
             raise InputFileError(
-                f"{location}, row {number - n_blank}: an empty row with data below it",
-                rows=[number - n_blank - 2],
+                f"{location}, row {first_blank}: an empty row with data below it",
+                # counted from 0 below the header, which is row 1
+                rows=[first_blank - 2],
                 path=file,
             )
         extra = [cell for cell in cells[len(header) :] if cell.value is not None]

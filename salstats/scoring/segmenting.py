@@ -8,7 +8,7 @@ from pathlib import Path
 
 from salstats.checks import quoted
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.files.outputs import check_target, replacing
+from salstats.files.outputs import check_target, replacing_file
 from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
@@ -115,7 +115,7 @@ def write_masks(
     content = {}
     for case, masks_by_task in segmented.items():
         content[case] = {task: mask.to_coco() for task, mask in masks_by_task.items()}
-    with replacing(target) as temporary:
+    with replacing_file(target) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
     return target
 

@@ -13,7 +13,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
-from salstats.readers.joins import join_tables, read_joined
+from salstats.readers.joins import join_tables, read_tables_to_join
 from salstats.readers.score_layouts import checked_layout
 from salstats.readers.scores import read_scores
 from salstats.readers.tables import read_table
@@ -112,7 +112,7 @@ def read_score_tables(
     if not feature_tables:
         return all_scores
     layout = checked_layout(table_options.rename or None, case=None, patient_from=None)
-    return join_tables(all_scores, read_joined(feature_tables, table_options.cells), layout)
+    return join_tables(all_scores, read_tables_to_join(feature_tables, table_options.cells), layout)
 
 
 def read_renames(text: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.finished_cases import checkpoint_folder, load_or_compute
+from salstats.files.finished_cases import checkpoint_folder, load_or_compute_frame
 from salstats.images.masks import encode
 from salstats.study import Case, Content, Prediction, Series, Truth, returned_unchanged
 
@@ -46,7 +46,7 @@ class Work:
 def run(folder, *cases, setting="iou"):
     """Load or compute some cases; return the frame and the names of the cases that were computed."""
     work = Work()
-    frame = load_or_compute(cases, work=work, folder=folder, settings_text=setting)
+    frame = load_or_compute_frame(cases, work=work, folder=folder, settings_text=setting)
     return frame, work.computed
 
 
@@ -123,7 +123,7 @@ def test_a_case_whose_computation_fails_leaves_no_file(tmp_path):
         raise InputFileError("no map", value=cases[0].case)
 
     with raises(InputFileError, value="a"):
-        load_or_compute((case_of(),), work=fail, folder=tmp_path, settings_text="iou")
+        load_or_compute_frame((case_of(),), work=fail, folder=tmp_path, settings_text="iou")
     assert list(tmp_path.iterdir()) == []
 
 

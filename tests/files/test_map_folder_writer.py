@@ -30,7 +30,7 @@ from tests_support import raises
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.files.map_table import map_path_of
-from salstats.files.outputs import replacing
+from salstats.files.outputs import replacing_file
 from salstats.images.masks import Rle, decode
 from salstats.readers.map_folder import read_map_folder
 
@@ -275,7 +275,7 @@ class TestGoingOn:
 
     def test_what_another_command_is_writing_beside_the_table_stays(self, folder):
         write_map_folder(folder)
-        with replacing(folder / "scores.csv") as temporary:
+        with replacing_file(folder / "scores.csv") as temporary:
             temporary.write_text("case,score\n")
             with MapFolder(folder):
                 pass

@@ -18,14 +18,14 @@ from salstats.files.map_table import (
     checked_prob_text,
     csv_bytes_of_rows,
     file_inside,
+    image_shape_of_row,
     is_whole_map_file,
     map_path_of,
+    map_row,
     read_header_and_rows,
     read_masks,
     read_settings,
-    row_of,
     settings_key,
-    shape_of,
     write_json,
 )
 from salstats.study import HUMAN, Series
@@ -144,8 +144,8 @@ def test_a_path_that_can_leave_the_folder_is_an_error(tmp_path, path):
 
 
 def test_rows_are_read_as_they_were_written(table):
-    row = row_of(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
-    plain = row_of(KEY, (4, 5), float("nan"), float("nan"), None)
+    row = map_row(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
+    plain = map_row(KEY, (4, 5), float("nan"), float("nan"), None)
     header = csv_bytes_of_rows(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
     names, rows = read_header_and_rows(table(header + csv_bytes_of_rows(COLUMNS, [row, plain])))
     assert tuple(names) == COLUMNS
@@ -219,7 +219,7 @@ def test_only_a_run_that_goes_on_leaves_out_a_row_that_is_cut(table):
     ],
 )
 def test_a_size_is_of_whole_numbers(height, width, shape):
-    assert shape_of({"height": height, "width": width}) == shape
+    assert image_shape_of_row({"height": height, "width": width}) == shape
 
 
 # cells

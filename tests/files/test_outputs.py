@@ -20,7 +20,7 @@ from salstats.files.outputs import (
     naming_write_errors,
     page_stems,
     permissions_of,
-    replacing,
+    replacing_file,
     unlock_folder,
     write_files,
 )
@@ -68,7 +68,7 @@ def test_a_run_leaves_its_own_files_alone_and_those_of_others(tmp_path):
         (tmp_path / name).write_text("mine")
     (tmp_path / ".salstats-abcdefgh").mkdir()
     (tmp_path / ".salstats-abcdefgi.csv").symlink_to(tmp_path / mine[0])
-    with replacing(tmp_path / "out.csv") as half:
+    with replacing_file(tmp_path / "out.csv") as half:
         check_target(tmp_path / "out.csv", [".csv"])
         assert half.exists()
     assert {p.name for p in tmp_path.iterdir()} == {

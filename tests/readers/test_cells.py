@@ -15,7 +15,7 @@ from salstats.readers.cells import (
     TableOptions,
     all_have_decimal_commas,
     check_header,
-    covariate_text,
+    covariate_as_text,
     identifier_or_none_if_unusable,
     is_date_or_time,
     is_numeric_or_bool,
@@ -228,11 +228,11 @@ def test_dates_and_times_are_dates():
 
 def test_covariates_are_text_with_dates_in_iso_form():
     cells = [dt.datetime(2020, 1, 2), dt.datetime(2020, 1, 2, 3, 4), dt.time(3, 4), 2.0, 2.5, "x", None, 2e16]
-    text = covariate_text(pd.Series(cells, dtype=object, name="age"))
+    text = covariate_as_text(pd.Series(cells, dtype=object, name="age"))
     assert text.name == "age"
     expected = ["2020-01-02", "2020-01-02T03:04:00", "03:04:00", "2", "2.5", "x", None, "2e+16"]
     assert text.astype(object).where(text.notna(), None).tolist() == expected
-    whole = covariate_text(pd.Series([1, None, 2**60], dtype="Int64"))
+    whole = covariate_as_text(pd.Series([1, None, 2**60], dtype="Int64"))
     assert whole.astype(object).where(whole.notna(), None).tolist() == ["1", None, str(2**60)]
 
 

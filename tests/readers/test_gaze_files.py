@@ -27,14 +27,14 @@ from salstats.readers.gaze_files import (
     NO_FIXATION,
     OUT_OF_SIGHT,
     SHOWN_OUTSIDE,
+    exclusion_reason_or_none,
     holds_gaze,
     metadata_file_of_phase,
-    n_outside,
+    n_points_outside,
     read_box_or_exclusion_reason,
     read_fixations,
     read_fixations_and_n_overlapping,
     read_metadata,
-    reason_excluded,
 )
 from salstats.study import NO_BOX
 
@@ -214,12 +214,12 @@ def looks(points=((10.0, 20.0),), duration=1.0, sd=(1.0, 1.0), shown=(0.0, 0.0, 
     ],
 )
 def test_a_recording_is_left_out_where_it_makes_no_map(fixations, reason):
-    assert reason_excluded(fixations, SHAPE) == reason
+    assert exclusion_reason_or_none(fixations, SHAPE) == reason
 
 
 def test_points_outside_the_image_lie_in_no_pixel():
     points = np.array([[0, 0], [29.99, 39.99], [30, 5], [5, 40], [-0.01, 5], [5, -0.01]])
-    assert n_outside(points, SHAPE) == 4
+    assert n_points_outside(points, SHAPE) == 4
 
 
 # chest boxes

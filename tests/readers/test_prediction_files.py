@@ -11,7 +11,7 @@ from salstats.images.masks import encode
 from salstats.readers.prediction_files import (
     check_cases_and_warn_of_unknown,
     check_cases_in_common,
-    files_in_folders,
+    images_in_folders,
     parsed_series,
     prediction,
     source_by_series,
@@ -62,11 +62,11 @@ def test_images_lie_in_folders_and_others_are_said(tmp_path):
         (tmp_path / path).write_bytes(b"x")
     left_out = [tmp_path / "p" / "note.txt", tmp_path / "top.tif"]
     with warns(path=left_out[0], value=left_out):
-        files = files_in_folders(tmp_path, (".tif",), "FOLDER/NAME.tif")
+        files = images_in_folders(tmp_path, (".tif",), "FOLDER/NAME.tif")
     assert files == [tmp_path / "p" / "a.tif", tmp_path / "p" / "b.tif"]
     (tmp_path / "empty").mkdir()
     with raises(InputFileError, path=tmp_path / "empty"):
-        files_in_folders(tmp_path / "empty", (".tif",), "FOLDER/NAME.tif")
+        images_in_folders(tmp_path / "empty", (".tif",), "FOLDER/NAME.tif")
 
 
 def test_a_mask_has_the_size_of_its_image():

@@ -18,7 +18,7 @@ from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.files.finished_cases import checkpoint_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.background_images import check_images
-from salstats.readers.chexlocalize import DEFAULT_METHOD, SPLITS, split_of
+from salstats.readers.chexlocalize import DEFAULT_METHOD, SPLITS, split_in_name
 from salstats.readers.chexlocalize_study import PATIENT_PATTERN
 from salstats.scoring.cases import ABSENT, EMPTY, NO_PROB, TRUE_NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_for_task_and_series
@@ -143,7 +143,7 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
                 choices=[name],
             )
         series = {"maps": {name: maps[name]}}
-    splits = {split_of(path.name) for path in folder.iterdir()}
+    splits = {split_in_name(path.name) for path in folder.iterdir()}
     split = None
     if set(SPLITS) <= splits:
         # The release has both sets in one folder.
