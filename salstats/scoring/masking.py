@@ -115,12 +115,16 @@ def mask_rule(
     cutoff: MaskOption = None,
     smooth: MaskOption = None,
     colormap: str | None = None,
+    may_be_incomplete: bool = False,
 ) -> MaskRule:
-    """Return the rule of options as `score` takes them, checked against the study's tasks and methods."""
+    """Return the rule of options as `score` takes them, checked against the study's tasks and methods.
+
+    Where they may be incomplete, a task and method without a value has the default.
+    """
     rule = MaskRule(
-        threshold=_values_by_key(threshold, "threshold", study),
-        cutoff=_values_by_key(cutoff, "cutoff", study),
-        smooth=_values_by_key(smooth, "smooth", study),
+        threshold=_values_by_key(threshold, "threshold", study, may_be_incomplete),
+        cutoff=_values_by_key(cutoff, "cutoff", study, may_be_incomplete),
+        smooth=_values_by_key(smooth, "smooth", study, may_be_incomplete),
         colormap=colormap,
     )
     for option, values in (("threshold", rule.threshold), ("cutoff", rule.cutoff)):
@@ -149,7 +153,9 @@ def mask_rule(
     return rule
 
 
-def _values_by_key(option_value: MaskOption, option: str, study: Study) -> ValuesByKey:
+def _values_by_key(
+    option_value: MaskOption, option: str, study: Study, may_be_incomplete: bool
+) -> ValuesByKey:
     """Return the values of an option by task and method."""
     if option_value is None:
         return {}
@@ -158,7 +164,7 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
             _task_and_method(key): _number_or_threshold_name(value, option)
             for key, value in option_value.items()
         }
-        return _checked_values_with_default(values, option, study)
+        return _checked_values_with_default(values, option, study, may_be_incomplete)
     if isinstance(option_value, os.PathLike) or (
         isinstance(option_value, str) and _looks_like_path(option_value, option)
     ):
@@ -167,12 +173,14 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
         file_values: dict[Key, Any] = {}
         for key, value in read_thresholds(option_value, what=option).items():
             file_values[key] = value
-        return _checked_values_with_default(file_values, option, study)
+        return _checked_values_with_default(file_values, option, study, may_be_incomplete)
     return {_ALL: _number_or_threshold_name(option_value, option)}
 
 
-def _checked_values_with_default(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
-    """Return values, with the default threshold if some methods are named for all tasks.
+def _checked_values_with_default(
+    values: ValuesByKey, option: str, study: Study, may_be_incomplete: bool
+) -> ValuesByKey:
+    """Return values, with the default threshold if they may be incomplete or name methods for all tasks.
 
     SalstatsError if a task and method that needs a value has none, or a method is unknown. People's masks
     need none; thresholds and filters are for maps only, cut-offs for stored masks too.
@@ -193,6 +201,7 @@ def _checked_values_with_default(values: ValuesByKey, option: str, study: Study)
                 value=unknown[0],
                 choices=methods,
             )
+    if named_for_all_tasks or may_be_incomplete:
         # methods that are not named have the default
         if option == "threshold":
             values = {_ALL: OTSU, **values}

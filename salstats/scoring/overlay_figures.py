@@ -191,8 +191,9 @@ def plot_gallery(
         Which score; by default that of `cases`, or the only one of `scores`.
     threshold, cutoff, smooth
         As for `score`; by default what the columns of these names in the scores say, so that the masks shown
-        are those that were scored, and Otsu's threshold where they say nothing. A filter by way of a colormap
-        stands before Otsu's threshold alone: another threshold is of the map without it.
+        are those that were scored; where they say nothing of a method, Otsu's threshold without cut-off or
+        filter. A threshold that all the scores share is also that of methods without scores. A filter by way
+        of a colormap stands before Otsu's threshold alone: another threshold is of the map without it.
     images, spacing, labels
         As for `plot_overlay`.
     human : bool
@@ -288,17 +289,23 @@ def _mask_rule_of_columns(
     methods = set()
     for series_of_column in columns.values():
         methods |= {series.method for series in series_of_column}
-    if threshold is None:
-        threshold = recorded_option_or_values_by_series(scored, "threshold")
+    shown = study.select(methods=methods)
+    given: dict[str, Any] = {}
+    recorded: dict[str, Any] = {}
+    for option, value in {"threshold": threshold, "cutoff": cutoff, "smooth": smooth}.items():
+        if value is not None:
+            given[option] = value
+            continue
+        recorded_value = recorded_option_or_values_by_series(scored, option)
         # a recorded threshold of 0 is kept
-        if threshold is None:
-            threshold = OTSU
-    if cutoff is None:
-        cutoff = recorded_option_or_values_by_series(scored, "cutoff")
-    if smooth is not None:
-        return mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
-    smooth = recorded_option_or_values_by_series(scored, "smooth")
-    rule = mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
+        if recorded_value is not None:
+            recorded[option] = recorded_value
+    # the scores may be of some of the methods only, and have a filter or cut-off for some only
+    rule = mask_rule(shown, **recorded, may_be_incomplete=True)
+    given_rule = mask_rule(shown, **given)
+    rule = replace(rule, **{option: getattr(given_rule, option) for option in given})
+    if "smooth" in given:
+        return rule
     return _rule_with_scored_colormap(rule, scored)
 
 

@@ -144,7 +144,7 @@ def score(
         directions together (medpy).
     options : mapping of str to mapping, optional
         Options of single metrics, as `metrics` has them: `{"pdc": {"alpha": 0}}`. `pdc` and `hd95_rule` are
-        short for two of these.
+        short for two of these, and a metric's options are given in one of the two ways.
     jobs : int, optional
         Processes; -1 for one per core. None takes what `joblib.parallel_config` says; its backend "dask", for
         a cluster, needs `pip install 'salstats[dask]'`.
@@ -198,7 +198,7 @@ def score(
     ------
     SalstatsError
         An unknown metric or slice; a tuned value is missing for a task, the spacing for a case; an option
-        of a metric that is not asked for; nothing to score.
+        of a metric that is not asked for, or options of one given in both ways; nothing to score.
     InputFileError
         A map or a kept case cannot be read, or an image's size is unknown or not that of the truth.
     UnsafePickleError
@@ -322,6 +322,17 @@ def _options_by_metric(
         by_metric["hd95"] = {"rule": hd95_rule}
     if pdc is not None:
         by_metric["pdc"] = pdc
+    argument_of_metric = {"hd95": "hd95_rule", "pdc": "pdc"}
+    for name in options or {}:
+        if name in by_metric:
+            raise SalstatsError(
+                Setting("options"),
+                f" has some of the metric {name!r}, and so has ",
+                Setting(argument_of_metric[name]),
+                hint="give all of them in one of the two",
+                option="options",
+                value=name,
+            )
     return {**by_metric, **(options or {})}
 
 

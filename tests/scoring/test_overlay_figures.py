@@ -108,6 +108,26 @@ def test_cases_picked_by_one_method_show_the_masks_of_all(tmp_path):
     assert ss.plot_gallery(study, picked.head(1)).data["method"].nunique() > 5
 
 
+def test_methods_that_the_scores_say_nothing_of_have_the_defaults():
+    """Here they record a filter for one method only, then also no more than that method."""
+    truth = {("a", "Edema"): hill(3, 4) > 0.5}
+    maps = {("a", "Edema", name): hill(3, 4) for name in ("lrp", "rise")}
+    study = ss.study_from_arrays(truth, maps)
+    scores = ss.score(study, metrics="iou", threshold={(None, "lrp"): 0.25}, smooth={(None, "lrp"): 3})
+    picked = ss.pick_cases(scores, method="lrp", at=["best"])
+    shown = caption(plot_gallery(study, picked, scores=scores))
+    thresholds = "Threshold: 0.25 (Edema, LRP) and Otsu's level (Edema, RISE), of means over 3 x 3 pixels"
+    assert f"{thresholds} for some of the maps." in shown
+    of_lrp = scores[scores["method"] == "lrp"]
+    # one threshold for all scores is also that of the method without scores; the filter is not
+    shown = caption(plot_gallery(study, picked, scores=of_lrp))
+    assert "Threshold: 0.25, of means over 3 x 3 pixels for some of the maps." in shown
+    shown = caption(plot_gallery(study, picked, scores=of_lrp, smooth=5))
+    assert "Threshold: 0.25, of means over 5 x 5 pixels." in shown
+    with raises(SalstatsError, option="smooth", value=("Edema", "rise")):
+        plot_gallery(study, picked, scores=scores, smooth={("Edema", "lrp"): 5})
+
+
 def mask_outline(figure):
     """The points of the outlines of masks made of maps."""
     frames = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]

@@ -241,6 +241,15 @@ class TestBadInput:
         with raises(kind, **fields):
             ss.score(drawn(np.eye(8)), **options)
 
+    @pytest.mark.parametrize(
+        ("given", "name"),
+        [({"pdc": {"alpha": 0}}, "pdc"), ({"hd95_rule": "pooled"}, "hd95")],
+    )
+    def test_options_of_a_metric_are_given_in_one_way(self, given, name):
+        options = {"pdc": {"beta": 0}, "hd95": {"rule": "directed"}}
+        with raises(SalstatsError, option="options", value=name):
+            ss.score(drawn(np.eye(8)), metrics=name, options={name: options[name]}, **given)
+
     def test_something_that_is_no_study(self):
         with raises(SalstatsError, option="study", value="DataFrame"):
             ss.score(pd.DataFrame())

@@ -328,6 +328,8 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
         note += f", of means over {joined([f'{size} x {size}' for size in sizes])} pixels"
     if any(mask.colormap for mask in masks):
         note += " of the grey levels of its colours (jet)"
+    if sizes and not all(mask.smooth for mask in masks):
+        note += " for some of the maps"
     if any(mask.cutoff is not None for mask in masks):
         note += "; masks below the probability cut-off are empty"
     return f"{note}."
