@@ -34,7 +34,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A scores frame, one row per curve in the order they first stand:
+        A scores frame, one row per curve in the order of their first rows:
 
         - `dataset, case, task, method, metric, reader, model, seed, patient`: those of the curves;
         - `score`: the area, 0 to 1; NaN where the curve is undefined;
@@ -114,7 +114,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     if "reason" in curves.columns:
         scores["reason"] = text_column(_nonempty_text_or_none(reason) for reason in first_points["reason"])
     scores = add_caution(scores, BASELINE_SHOWS_MUCH, shows_much)
-    # in the order in which curves first stand in the frame
+    # in the order of the curves' first rows
     first_row = np.minimum.reduceat(order, starts)
     return scores.iloc[np.argsort(first_row)].reset_index(drop=True)
 

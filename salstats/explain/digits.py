@@ -88,7 +88,7 @@ def _convolution_modules(n_in: int, n_out: int, *, kernel: int = 3, stride: int 
 
 
 def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwork:
-    """Read a trained network, float32 and in evaluation mode; InputFileError without its weights."""
+    """Read a trained network, float32, evaluation mode; InputFileError if the file lacks its weights."""
     network = make_network(architecture)
     # counts of batches, which have no dimension, are not in the file
     state = {name: tensor for name, tensor in network.state_dict().items() if not tensor.ndim}

@@ -128,7 +128,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     """Return the function that makes probabilities of a network's outputs, recognised if it is not given.
 
     It is a sigmoid if it is neither given nor recognised. Warns where a sigmoid or softmax is taken of
-    probabilities, and once for each model where nothing is given or recognised of several outputs.
+    probabilities, and once for each model of several outputs where it is neither given nor recognised.
     """
     recognised = recognised_function_to_apply(outputs)
     n_outputs = outputs.shape[1]

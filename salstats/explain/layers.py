@@ -242,7 +242,7 @@ def checked_layers_in_pass_order(
     reshape: Reshape | None,
     image_shape: tuple[int, int],
 ) -> dict[str, nn.Module]:
-    """Return the layers in the order of a pass, after a check that it calls each once and gets a grid."""
+    """Return the layers in the order of a pass; SalstatsError unless it calls each once and gets a grid."""
     calls = [call for call in layer_outputs if call.name in layers]
     n_calls = Counter(call.name for call in calls)
     for name in layers:
@@ -347,7 +347,7 @@ class VitGrid:
         return patches.reshape(len(tokens), height, width, -1).permute(0, 3, 1, 2)
 
     def _sides(self, n_patches: int) -> tuple[int, int]:
-        """Return height and width: a missing side follows from the other; a grid without sides is square."""
+        """Return height and width: a missing side follows from the other; without either, a square."""
         if self.height:
             return self.height, self.width or n_patches // self.height
         if self.width:

@@ -313,7 +313,7 @@ def check_network_made_maps(
         if source[1] != digest:
             raise InputFileError(
                 f"{folder}: its maps of {str(series)!r} were made from network {source[1]}, and network "
-                f"{str(network)!r} is {digest}: its weights, modules, preparation or probability are others",
+                f"{str(network)!r} is {digest}: its weights, modules, preparation or probability differ",
                 hint="give the network that they were made from, or make them anew",
                 value=str(series),
                 path=folder,

@@ -81,7 +81,7 @@ _ATTRIBUTES = ("kind", "library", "random", "depends_on_target", "channels", "si
 
 
 def _method_record(module: str, name: str, label: str, source: str, **attributes_and_options: Any) -> Method:
-    """Return the record of a method whose function stands in a module of this package.
+    """Return the record of a method whose function is in a module of this package.
 
     Keyword arguments that are not in `_ATTRIBUTES` are its options and their defaults.
     """
@@ -292,7 +292,7 @@ def checked_method(name: object) -> Method:
 
 
 def options_with_defaults(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a method, with its defaults filled in."""
+    """Return the options of a method, with its defaults filled in; SalstatsError for an unknown option."""
     for name in options:
         if name not in method.options:
             has = f"it has {quoted(method.options)}" if method.options else "it has none of its own"

@@ -311,8 +311,8 @@ def _max_pool_result(pool: Function, step: _Step, references: _References) -> to
     """Return maxima of windows, whose change is ascribed to single pixels.
 
     Where a maximum rises from the baseline to the image, the pixel is the image's maximum; where it falls,
-    the one that was the baseline's. This pixel changes at least as much as the maximum, so that no
-    multiplier leaves 0 to 1. Windows may overlap.
+    the one that was the baseline's. This pixel changes at least as much as the maximum, so that multipliers
+    lie between 0 and 1. Windows may overlap.
     """
     x = step.args[0]
     reference = references[0]

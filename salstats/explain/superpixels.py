@@ -65,8 +65,8 @@ def run_kernel_shap(request: Request) -> RawAttributions:
     """Return the Shapley value of each superpixel, estimated by a linear model; (b, 1, height, width).
 
     As captum's KernelSHAP (Lundberg & Lee 2017): the number of superpixels shown is drawn from the Shapley
-    kernel, which ones at random; the samples with none and with all are always there and outweigh the others,
-    so that the values add up to the target's output for the image minus that for the baseline. Every
+    kernel, and which of them at random; the samples with none and with all are always there and outweigh the
+    others, so that the values add up to the target's output for the image minus that for the baseline. Every
     superpixel is hidden or shown as one.
     Options: `segments`, `n_segments`, see `superpixel_number_of_each_pixel`; `n_samples` (1000), at least two
     more than there are superpixels; `baseline` ("zero").

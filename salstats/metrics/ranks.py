@@ -150,7 +150,7 @@ def _order_and_ordered_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.nda
     # the bits of a positive float32, read as a whole number, are in the order of the values;
     # adding 0 turns -0 into 0
     value_codes = (flat + np.float32(0)).view(np.int32)
-    # those of negative values are in reverse order: all bits but the sign are turned over
+    # those of negative values are in reverse order: all bits but the sign are inverted
     np.bitwise_xor(value_codes, 0x7FFFFFFF, out=value_codes, where=value_codes < 0)
     # the value in the upper 32 bits, the pixel in the lower
     keys = value_codes.astype(np.int64)
