@@ -89,6 +89,10 @@ def curves(
     chosen_metrics = split(metrics) or list(_METRICS)
     for metric in chosen_metrics:
         check_choice(metric, _METRICS, "metrics")
+    if tasks and ":" in network:
+        raise typer.BadParameter(
+            f"--tasks belongs to a network by name; the salstats.explain.Network of {network} has its own"
+        )
     for file in (output, points):
         if file is not None:
             check_output(file, overwrite=overwrite)

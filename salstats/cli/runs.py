@@ -224,8 +224,10 @@ def run_gallery(run: CommandRun, source: Source) -> None:
 
     figure_file = check_target(run.output or "", FIGURE_SUFFIXES, overwrite=run.overwrite)
     case_names = split(run.options.pop("cases", None))
-    picks = split(run.options.pop("at", None)) or ["worst", "median", "best"]
+    picks = split(run.options.pop("at", None))
     picked_by = run.options.pop("picked_by", None)
+    if case_names and (picks or picked_by):
+        raise typer.BadParameter("--at and --picked-by pick cases, which --cases names already")
     run.options["human"] = run.options.pop("with_human")
     scores_file = run.options.pop("scores", None)
     if scores_file is None and not case_names:
@@ -243,6 +245,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
         if picked_by is None:
             # Methods that the gallery does not draw pick no cases.
             scores = scores[scores["method"].isin(_drawn_methods(study, run.options.get("methods")))]
+        picks = picks or ["worst", "median", "best"]
         cases = ss.pick_cases(scores, at=picks, metric=run.options.get("metric"), method=picked_by)
     with spinner("Drawing"):
         figure = run.function(study, cases, **run.options)

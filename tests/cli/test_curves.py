@@ -90,6 +90,7 @@ def test_images_without_the_finding_are_left_out_by_the_scores(maps, capsys):
         (f"{NETWORK} --metrics insertoin", "did you mean 'insertion'"),
         ("--network densenet121", "needs --weights FILE and --tasks"),
         (f"{NETWORK} --steps some", "--steps takes a whole number"),
+        (f"{NETWORK} --tasks Edema", "--tasks belongs to a network by name"),
     ],
 )
 def test_a_wrong_option_is_one_line_and_writes_nothing(tmp_path, monkeypatch, capsys, options, text):

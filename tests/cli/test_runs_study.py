@@ -370,7 +370,7 @@ class TestDistances:
                 "--spacing .0,9. should be mm per pixel, such as 0.5",
             ),
             (["--metrics", "assd", "--spacing", "gone.csv"], r"gone\.csv: no such file"),
-            (["--metrics", "iou", "--spacing", "1"], "is the unit of hausdorff, hd95, assd"),
+            (["--metrics", "iou", "--spacing", "1"], "--spacing .* hausdorff, hd95, assd"),
             (["--metrics", "assd", "--pdc-alpha", "1"], "options of the metric 'pdc'"),
             (
                 ["--metrics", "assd", "--distance-points", "edge"],
@@ -378,7 +378,7 @@ class TestDistances:
             ),
             (
                 ["--metrics", "iou", "--distance-points", "foreground"],
-                "--distance-points foreground is what hausdorff",
+                "--distance-points foreground .* hausdorff",
             ),
             (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule mean is not known"),
             (["--metrics", "assd", "--hd95-rule", "pooled"], "error: --hd95-rule is an option of .* 'hd95'"),
@@ -424,6 +424,13 @@ def test_a_gallery_shows_the_picked_or_the_named_cases(capsys, folder):
         words = "".join("".join(root.itertext()).split())
         assert {case for case in CASES if case in words} == drawn_cases
     assert (folder / "picked.txt").read_text(encoding="utf-8").startswith("Threshold")
+
+
+@pytest.mark.parametrize("option", ["--at worst", "--picked-by saliency"])
+def test_a_gallery_of_named_cases_picks_none(capsys, folder, option):
+    gallery = ["gallery", "study", "--cases", CASES[0], *option.split(), "-o", "gallery.svg"]
+    assert run(gallery) == 2
+    assert "--cases" in error_line(capsys)
 
 
 @pytest.mark.parametrize("column", ["task", "method"])

@@ -85,6 +85,11 @@ Example: salstats reproduce lanfredi2021 --scores scores.csv -o out/own
 Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1=maps -o out/gaze --readers 5
 """
 _ALL_IMAGES = "all images"
+#: Options for scoring recordings.
+_RECORDING_OPTIONS = (
+    "maps", "class_maps", "masks", "images", "lungs", "padded", "phases", "readers", "center_bias", "samples",
+    "seed", "replicates",
+)  # fmt: skip
 
 
 def _table_item(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> StudyItem:
@@ -184,8 +189,19 @@ def _add_options(parser: Parser) -> None:
     add("--replicates", type=int, default=100, metavar="N", help="samples behind each SD (100)")
 
 
+def _check_no_recording_options(options: argparse.Namespace) -> None:
+    """Raise an error where an option for scoring recordings is given without recordings."""
+    parser = Parser()
+    _add_options(parser)
+    for name in _RECORDING_OPTIONS:
+        if getattr(options, name) != parser.options[name].default:
+            raise SalstatsError(Setting(name), " belongs to ", Setting("raw"))
+
+
 def _open(options: argparse.Namespace) -> OpenedStudy:
     """Read the embedded scores or the workbooks, or find the recordings, which `load` scores."""
+    if options.raw is None:
+        _check_no_recording_options(options)
     if options.data is not None:
         return _study_of_scores(read_workbooks(options.data))
     if options.raw is None:
@@ -230,6 +246,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
             " are scores already",
             hint="name one of them",
         )
+    _check_no_recording_options(options)
     return _study_of_scores(study_scores(scores))
 
 

@@ -15,6 +15,7 @@ from salstats.checks import check_choice
 from salstats.datasets import load_published
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
+from salstats.scoring.masking import OTSU
 from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.comparison import (
@@ -79,7 +80,7 @@ PDC_WITHOUT_SIZE_PENALTY = {"alpha": 0.0, "beta": 0.0}
 #: Points of the Hausdorff distance: all pixels of both sets, equation 3.
 STUDY_POINTS = "foreground"
 #: Options that belong to --data.
-_DATA_OPTIONS = ("masks", "maps", "predictions", "spacing", "points", "pick")
+_DATA_OPTIONS = ("masks", "maps", "predictions", "threshold", "spacing", "points", "pick")
 # Simulations, and what they show.
 _DISTANCE_SIMULATIONS = ("distance",)
 _SIZE_SIMULATIONS = ("size_linear", "size_piecewise")
@@ -163,7 +164,7 @@ def _add_options(parser: Parser) -> None:
             help=f"{folder_help}, a file per case; may be repeated")  # fmt: skip
     add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
     add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")
-    add("--threshold", type=_number_or_text, default="otsu", metavar="T", help="makes a map a mask (otsu)")
+    add("--threshold", type=_number_or_text, metavar="T", help="makes a map a mask (otsu)")
     add("--spacing", type=_number_or_text, metavar="MM|FILE",
         help="size of a pixel: mm, or a table with case, row_mm, col_mm (distances in pixels)")  # fmt: skip
     add("--points", choices=("foreground", "boundary", "boundary8"),
@@ -187,7 +188,7 @@ def check_options(options: argparse.Namespace) -> None:
                 ),
             )
         for name in _DATA_OPTIONS:
-            if getattr(options, name):
+            if getattr(options, name) not in (None, []):
                 raise SalstatsError(Setting(name), " belongs to ", Setting("data"))
     elif not options.masks and not options.maps:
         raise SalstatsError(
@@ -206,10 +207,13 @@ def check_options(options: argparse.Namespace) -> None:
 
 def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
     """Score the study's four metrics."""
+    threshold = OTSU
+    if options.threshold is not None:
+        threshold = options.threshold
     return ss.score(
         study,
         metrics=METRICS,
-        threshold=options.threshold,
+        threshold=threshold,
         spacing=options.spacing,
         pdc=PDC_WITHOUT_SIZE_PENALTY,
         points=options.points or STUDY_POINTS,

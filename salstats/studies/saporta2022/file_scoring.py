@@ -125,6 +125,8 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
     """Read the validation study, its maps named as the main series of the study; None without one."""
     folder = options.validation
     if folder is None:
+        if options.validation_maps:
+            raise SalstatsError(Setting("validation_maps"), " belongs to ", Setting("validation"))
         return None
     maps = folder_by_series_name(options.validation_maps, "validation_maps")
     main = main_series(study)

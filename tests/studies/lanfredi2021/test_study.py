@@ -113,6 +113,26 @@ def test_the_scores_are_the_embedded_ones_or_those_of_the_workbooks(monkeypatch,
     assert STUDY.open(options_of("--data", tmp_path)).load() is scores
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("maps", ["--maps", "am1=maps"]),
+        ("padded", ["--no-padded"]),
+        ("phases", ["--phases", "1"]),
+        ("center_bias", ["--center-bias", "others"]),
+        ("replicates", ["--replicates", "50"]),
+    ],
+)
+def test_options_for_recordings_are_errors_where_scores_are_read(tmp_path, name, arguments):
+    for source in ([], ["--data", tmp_path]):
+        with raises(SalstatsError) as caught:
+            STUDY.open(options_of(*source, *arguments))
+        assert caught.value.option == name
+    with raises(SalstatsError) as caught:
+        STUDY.open_scores(scores_of(), options_of(*arguments))
+    assert caught.value.option == name
+
+
 def test_recordings_are_scored_as_the_options_say(tmp_path):
     release = gaze_files.write_release(tmp_path / "main")
     maps = gaze_files.write_maps(tmp_path / "maps")

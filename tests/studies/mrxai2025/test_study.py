@@ -325,6 +325,7 @@ def test_an_option_that_cannot_be_is_one_line(run, drawn, tmp_path, change, matc
         ([], "--simulations, --data or --scores"),
         (["--data", "somewhere"], "--masks TOOL=DIR or --maps TOOL=DIR"),
         (["--simulations", "--spacing", "0.5"], "--spacing belongs to --data"),
+        (["--simulations", "--threshold", "0"], "--threshold belongs to --data"),
         (["--scores", "none.csv"], "none.csv"),
     ],
 )
@@ -430,7 +431,7 @@ def test_options_are_read_as_numbers_files_or_pairs():
     defaults = parsed()
     assert (defaults.spacing, defaults.threshold, defaults.pick, defaults.points) == (
         None,
-        "otsu",
+        None,
         None,
         None,
     )

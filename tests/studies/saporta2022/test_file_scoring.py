@@ -186,6 +186,9 @@ def test_what_is_tuned_needs_maps_of_the_main_method_only(results, drawn_folder)
     own = ["--validation", str(folder), "--validation-maps", f"ig={folder / 'maps'}"]
     with raises(SalstatsError, option="validation_maps", choices=("gradcam",)):
         results("saporta2022", "--data", folder, *maps, *own)
+    with raises(SalstatsError) as caught:
+        results("saporta2022", "--data", folder, *maps, *own[2:])
+    assert caught.value.option == "validation_maps"
 
 
 def test_too_few_replicates_for_order_statistics_are_said_before_any_work(results):
