@@ -95,7 +95,7 @@ _FORMS = {
 }
 #: Most scores of a method all of which are drawn as points, and fewest that have a cloud.
 _FEW_SCORES = 20
-_CLOUD_SCORES = 10
+_MIN_CLOUD_SCORES = 10
 #: Text of a row of a panel that has no scores, nor undefined ones.
 _NO_SCORES = "no scores"
 #: The opacity of a point is this number over the number of scores of its method, within bounds.
@@ -230,7 +230,7 @@ def plot_box(
     )
     clouds = pd.DataFrame()
     if places.cloud is not None:
-        with_cloud = scores_of_boxes[scores_of_boxes["n"] >= _CLOUD_SCORES]
+        with_cloud = scores_of_boxes[scores_of_boxes["n"] >= _MIN_CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
     points = _scores_drawn_as_points(scores_of_boxes, places)
     outliers = _drawn_outliers(_with_columns_of_their_box(outliers, positions, groups), places)

@@ -72,8 +72,8 @@ _BAR_HEIGHT_PT = 6
 _TITLE_GAP_PT = 8
 _TITLE_GAP_MM = 3.0
 #: Room in mm for the colour bar from left to right, and for the bar with its numbers from top to bottom.
-_BAR_MM = 42.0
-_LEGEND_MM = 11.0
+_BAR_ROOM_MM = 42.0
+_LEGEND_HEIGHT_MM = 11.0
 #: Width in mm of a tile whose number is easy to read, and least width of a panel with its title.
 _READABLE_TILE_MM = 7.5
 _MIN_PANEL_MM = 20.0
@@ -232,16 +232,16 @@ def plot_correlation(
     legend_title = wrapped(f"{coefficient}{placed.legend_title_ending}", chars_in(available_mm), 3)
     title_width = text_width_mm(legend_title)
     # names of columns take the place of the horizontal axis
-    further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
+    further_mm = column_names.height + _LEGEND_HEIGHT_MM - BOTTOM_MM
     # the title is at the left of the colour bar where both fit the width
-    if title_width + _BAR_MM <= available_mm:
+    if title_width + _BAR_ROOM_MM <= available_mm:
         title_position = "left"
         title_margin = {"r": _TITLE_GAP_PT}
-        legend_width = _BAR_MM + title_width + _TITLE_GAP_MM
+        legend_width = _BAR_ROOM_MM + title_width + _TITLE_GAP_MM
     else:
         title_position = "top"
         title_margin = {"b": 2}
-        legend_width = max(_BAR_MM, title_width)
+        legend_width = max(_BAR_ROOM_MM, title_width)
         further_mm += LINE_MM * (legend_title.count("\n") + 1)
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_tiles * tile_width), 1)

@@ -37,7 +37,7 @@ from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeErr
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 from salstats.stats.engine.score_reasons import ABSENT, UNDEFINED
 
-_COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
+_REQUIRED_COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Most groups of branches, and most methods, of a legible diagram. A branch is a row of `case_flow`: the
 #: scores of a method that a stage includes or excludes.
 _MAX_GROUPS = 12
@@ -50,12 +50,12 @@ _PAD_MM = 1.4
 _GAP_MM = 4.0
 _MARGIN_MM = 1.0
 #: Half the width in mm of the line around a box.
-_EDGE_MM = 0.8 * MM_PER_PT
+_HALF_OUTLINE_MM = 0.8 * MM_PER_PT
 #: Distances in mm from the left edge of a chain of boxes to the arrows down and to the boxes of exclusions,
 #: and from the arrow of the file to the chains below it.
-_ARROW_MM = 5.0
-_ASIDE_MM = 13.0
-_CHAIN_MM = 9.0
+_ARROW_INDENT_MM = 5.0
+_EXCLUSION_INDENT_MM = 13.0
+_CHAIN_INDENT_MM = 9.0
 #: Half the height in mm of the triangle at the end of an arrow.
 _HALF_TIP_MM = 0.6
 
@@ -149,7 +149,7 @@ def plot_flow(
     >>> type(ss.plot_flow(flow)).__name__
     'Figure'
     """
-    check_columns(check_frame(flow, "flow"), _COLUMNS, "flow")
+    check_columns(check_frame(flow, "flow"), _REQUIRED_COLUMNS, "flow")
     # a frame that was read from a file has 0 and 1
     flow = flow.assign(excluded=flow["excluded"].astype(bool))
     if not width >= _MIN_WIDTH_MM:
@@ -224,7 +224,7 @@ def _chains_by_page(
     `available_mm` and `available_height_mm` are the room on a page from left to right and from top to bottom.
     """
     column_mm = (available_mm + _GAP_MM) / n_columns
-    chain_mm = column_mm - _GAP_MM - _CHAIN_MM
+    chain_mm = column_mm - _GAP_MM - _CHAIN_INDENT_MM
     heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
     row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
     pages = []
@@ -464,12 +464,12 @@ def _page_diagram(
         top = bottom - _GAP_MM
         for column, chain in enumerate(chains[row_start : row_start + n_columns]):
             column_left = column * column_mm
-            chain_left = column_left + _CHAIN_MM
+            chain_left = column_left + _CHAIN_INDENT_MM
             diagram = _chain_diagram(chain, chain_left, right=column_left + column_mm - _GAP_MM, top=top)
             boxes += diagram.boxes
             arrows += diagram.arrows
             # an arrow from the file down, and then to the right to the middle of the first box
-            x = column_left + _ARROW_MM
+            x = column_left + _ARROW_INDENT_MM
             y = (diagram.boxes[0].ymin + top) / 2
             arrows.append(_Arrow(x, file_diagram.lower_edge_of_lowest_box, x, y, tip="none"))
             arrows.append(_Arrow(x, y, chain_left, y, tip="right"))
@@ -496,12 +496,12 @@ def _figure_of_diagram(diagram: _Diagram, width: float, note: str) -> Figure:
     tips_right = tips_right.assign(xend=tips_right["xend"] - _HALF_TIP_MM)
     tip_style: dict[str, Any] = {"size": 2, "stroke": 0}
     # one mm on paper is one unit of the axes
-    x_limits = (-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM)
+    x_limits = (-_HALF_OUTLINE_MM, width - 2 * _MARGIN_MM + _HALF_OUTLINE_MM)
     y_limits = (bottom - _MARGIN_MM, _MARGIN_MM)
     height = y_limits[1] - y_limits[0] + _MARGIN_MM + caption_height_mm(note)
     blank = p9.element_blank()
     # plotnine takes margins as shares of the width; the axes have room for the lines around boxes
-    side_margin = (_MARGIN_MM - _EDGE_MM) / width
+    side_margin = (_MARGIN_MM - _HALF_OUTLINE_MM) / width
     return (
         Figure()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
@@ -533,7 +533,7 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
     """Return the boxes of one chain between `left` and `right`, from `top` down, with their arrows, in mm."""
     drawn_boxes: list[_PlacedFlowBox] = []
     arrows: list[_Arrow] = []
-    arrow_x = left + _ARROW_MM
+    arrow_x = left + _ARROW_INDENT_MM
     # lower edges of the last box, and of the last one that does not list exclusions
     bottom = top + _GAP_MM
     arrow_start = top
@@ -541,7 +541,7 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
         box_left = left
         kind = "included"
         if box.is_exclusion:
-            box_left += _ASIDE_MM
+            box_left += _EXCLUSION_INDENT_MM
             kind = "excluded"
         text_width_mm = right - box_left - 2 * _PAD_MM
         heading = wrapped(box.heading, chars_in(text_width_mm, bold=True), None)

@@ -59,18 +59,18 @@ _PANEL_SHARE = 0.6
 _NAME_LINES = 3
 _PAD_MM = 4.0
 #: Least height in mm of a tile with one line of text and with two, and its greatest width.
-_TILE_MM = 4.5
-_TWO_LINES_MM = 7.0
+_ONE_LINE_TILE_MM = 4.5
+_TWO_LINE_TILE_MM = 7.0
 _MAX_TILE_WIDTH_MM = 26.0
 #: Distance of a line of text from the middle of a tile with two, as a share of its height.
-_LINE_SHARE = 0.21
+_LINE_OFFSET_SHARE = 0.21
 #: Room in mm above averages and pooled rows.
 _SUMMARY_GAP_MM = 1.2
 #: Size in points of the colour bar, and the room in mm for it with its texts.
 _BAR_WIDTH_PT = 90
 _BAR_HEIGHT_PT = 5
-_BAR_MM = 45.0
-_LEGEND_MM = 9.0
+_BAR_ROOM_MM = 45.0
+_LEGEND_HEIGHT_MM = 9.0
 
 
 class _TileTexts(NamedTuple):
@@ -195,7 +195,7 @@ def plot_heatmap(
     unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
     bar_title = _colour_bar_title(drawing)
     # names of columns take the place of the horizontal axis
-    further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
+    further_mm = column_names.height + _LEGEND_HEIGHT_MM - BOTTOM_MM
     legend_title = p9.element_blank()
     if bar_title:
         legend_title = p9.element_text(size=TEXT_PT, ha="center", margin={"b": 2})
@@ -247,7 +247,7 @@ def plot_heatmap(
             legend_key_width=_BAR_WIDTH_PT,
             legend_key_height=_BAR_HEIGHT_PT,
             legend_justification_top=centred_justification(
-                max(_BAR_MM, text_width_mm(bar_title)),
+                max(_BAR_ROOM_MM, text_width_mm(bar_title)),
                 grid.left_mm,
                 width - grid.left_mm - unused_width,
                 width,
@@ -332,7 +332,7 @@ def _estimates_cut_to_axis(drawing: EstimateDrawing) -> pd.Series:
 def _tile_height_mm(row_names: list[str], *, has_two_lines: bool) -> float:
     """Return the height of a tile in mm: that of its one or two lines of text, and of the names of rows."""
     n_lines = max(name.count("\n") + 1 for name in row_names)
-    least = _TWO_LINES_MM if has_two_lines else _TILE_MM
+    least = _TWO_LINE_TILE_MM if has_two_lines else _ONE_LINE_TILE_MM
     return max(least, n_lines * LINE_MM + 0.6)
 
 
@@ -413,7 +413,7 @@ def _text_layers(tiles: pd.DataFrame, tile_height: float, estimate_pt: float | N
     """Return the layers of numbers in tiles; without a size in points there are no estimates."""
     defined_tiles = tiles[tiles["estimate"].notna()]
     text_colours = np.where(defined_tiles["shade"] >= _DARK_FROM, "white", "black")
-    offset = np.where(defined_tiles["limits"] != "", _LINE_SHARE * tile_height, 0.0)
+    offset = np.where(defined_tiles["limits"] != "", _LINE_OFFSET_SHARE * tile_height, 0.0)
     defined_tiles = defined_tiles.assign(
         ink=text_colours, upper=defined_tiles["up"] + offset, lower=defined_tiles["up"] - offset
     )

@@ -21,7 +21,17 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.letter_values import OUTSIDE
 
-_COLUMNS = ("covariate", "letter", "depth", "tail_share", "low", "high", "n", "n_missing", "n_outside")
+_REQUIRED_COLUMNS = (
+    "covariate",
+    "letter",
+    "depth",
+    "tail_share",
+    "low",
+    "high",
+    "n",
+    "n_missing",
+    "n_outside",
+)
 #: Red, green and blue of the innermost and the outermost box: shades of one hue, which keep their order in
 #: grey.
 _INNER_COLOUR = (0.22, 0.42, 0.66)
@@ -29,7 +39,7 @@ _OUTER_COLOUR = (0.87, 0.91, 0.96)
 #: Height in mm of the innermost box.
 _BOX_MM = 3.2
 #: Width in mm of the keys of the legend beside its title.
-_LEGEND_MM = 78.0
+_LEGEND_WIDTH_MM = 78.0
 #: Letter of the median in Tukey's notation.
 _MEDIAN = "M"
 
@@ -80,7 +90,7 @@ def plot_letter_values(
     >>> type(figure).__name__
     'Figure'
     """
-    check_columns(check_frame(values, "values"), _COLUMNS, "values")
+    check_columns(check_frame(values, "values"), _REQUIRED_COLUMNS, "values")
     frame_labels = Labels(labels, values)
     # the grouping columns stand before the covariate
     groups = list(values.columns[: values.columns.get_loc("covariate")])
@@ -121,7 +131,7 @@ def plot_letter_values(
         + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)
         + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE)
         + p9.scale_fill_manual(_box_colours(len(legend)), limits=legend, name="Middle")
-        + p9.guides(fill=p9.guide_legend(ncol=n_legend_columns(legend, _LEGEND_MM), byrow=True))
+        + p9.guides(fill=p9.guide_legend(ncol=n_legend_columns(legend, _LEGEND_WIDTH_MM), byrow=True))
         + grid.elements(axis_title, notes, legend)
         + p9.theme(
             legend_key_size=8,

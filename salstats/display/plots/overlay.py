@@ -53,11 +53,11 @@ _KEY_COLOUR = "#5A5A5A"
 _MAX_FINDINGS = 3
 _MAX_THRESHOLDS = 6
 #: Height in mm of a row of the legend and of the colour scale, and reserve for the estimated size of texts.
-_LEGEND_MM = 4.4
+_LEGEND_ROW_MM = 4.4
 _COLOUR_SCALE_MM = 8.5
 _RESERVE_MM = 1.0
 #: Width in mm of the strip around the pictures into which marks on their outermost pixels extend.
-_MARK_MM = 0.9
+_MARK_MARGIN_MM = 0.9
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,10 @@ def _legend_height_and_direction(
     n_outline_rows = math.ceil(len(outlines) / n_legend_columns(outlines, inner_width))
     n_mark_rows = math.ceil(len(marks) / n_legend_columns(marks, inner_width))
     if not texts or legend_width_mm(texts, len(texts)) <= inner_width:
-        return _LegendHeightAndDirection(_LEGEND_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True)
-    return _LegendHeightAndDirection(_LEGEND_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
+        return _LegendHeightAndDirection(
+            _LEGEND_ROW_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True
+        )
+    return _LegendHeightAndDirection(_LEGEND_ROW_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
 
 
 def overlay_figure(
@@ -238,11 +240,13 @@ def overlay_figure(
         *sheet_text_layers(tables.texts),
         # limits of a scale would drop what a rounding error puts outside, these only cut
         p9.coord_fixed(
-            xlim=(-_MARK_MM, inner_width + _MARK_MM), ylim=(-tables.height - _MARK_MM, _MARK_MM), expand=False
+            xlim=(-_MARK_MARGIN_MM, inner_width + _MARK_MARGIN_MM),
+            ylim=(-tables.height - _MARK_MARGIN_MM, _MARK_MARGIN_MM),
+            expand=False,
         ),
         p9.labs(x="", y="", caption=note),
         theme_salstats(),
-        picture_theme(sheet.width, GAP_MM, EDGE_MM - _MARK_MM),
+        picture_theme(sheet.width, GAP_MM, EDGE_MM - _MARK_MARGIN_MM),
         p9.theme(
             legend_key=p9.element_rect(fill=_KEY_COLOUR, color=_KEY_COLOUR),
             legend_key_width=12,

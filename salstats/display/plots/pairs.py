@@ -27,7 +27,7 @@ from salstats.display.plots.layout.panel_grid import (
     BOTTOM_MM,
     GAP_MM,
     LEFT_MM,
-    PANEL_MM,
+    MIN_PANEL_MM,
     PanelGrid,
     panel_grid,
 )
@@ -69,7 +69,7 @@ _PLACE_MM = 4.0
 #: Width in mm that long numbers of a vertical axis, such as −0.75, take from a panel.
 _NUMBERS_MM = 2.5
 #: Most groups in a journal's column, by default.
-_COLUMN_GROUPS = 2
+_MAX_GROUPS_IN_COLUMN = 2
 #: Half the width of a mean's line; distances of dots and clouds from the place of their mean, and their
 #: widths: all as shares of the room of a method.
 _MEAN_HALF = 0.16
@@ -80,7 +80,7 @@ _DOTS_WIDTH = 0.26
 #: Colour of the lines from means of scores to the axis of their difference.
 _MEAN_GUIDE = "#888888"
 #: Fewest pairs of a cloud.
-_CLOUD_PAIRS = 10
+_MIN_CLOUD_PAIRS = 10
 #: The opacity of a line is this number over the number of lines between two methods, within bounds.
 _OPAQUE_LINES = 12
 _LINE_ALPHAS = (0.06, 0.6)
@@ -158,7 +158,7 @@ class PairsData:
         """
         differences = self.pairs.groupby(["panel", "mark"], observed=True)["difference"]
         is_varied = differences.transform("nunique") > 1
-        return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _CLOUD_PAIRS)
+        return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _MIN_CLOUD_PAIRS)
 
 
 @plot_function
@@ -793,11 +793,11 @@ def _grid_of_pairs(drawing: PairsData, n_columns: int | None, width: float | Non
     panels = list(drawing.pairs["panel"].cat.categories)
     score_panels = panels[::2]
     if width is None:
-        width = COLUMN_MM if len(score_panels) <= _COLUMN_GROUPS else PAGE_MM
-    least_mm = max(PANEL_MM, len(drawing.methods) * _PLACE_MM)
+        width = COLUMN_MM if len(score_panels) <= _MAX_GROUPS_IN_COLUMN else PAGE_MM
+    least_mm = max(MIN_PANEL_MM, len(drawing.methods) * _PLACE_MM)
     if drawing.has_differences_beside:
         # between both panels stand the numbers of the second one's axis
-        least_mm = 2 * max(PANEL_MM, widest_word_mm(score_panels, bold=True)) + GAP_MM + LEFT_MM
+        least_mm = 2 * max(MIN_PANEL_MM, widest_word_mm(score_panels, bold=True)) + GAP_MM + LEFT_MM
     groups = panel_grid(score_panels, n_columns, width, free_axes=True, min_width=least_mm)
     n_side_by_side = groups.n_columns
     if drawing.has_differences_beside:

@@ -25,8 +25,8 @@ from salstats.stats.engine.rank_schemes import RECORDS as RANK_SCHEMES
 from salstats.stats.engine.rank_schemes import Scheme
 
 #: Least width in mm of a panel, and most panels in a journal's column by default.
-_PANEL_MM = 55.0
-_COLUMN_PANELS = 2
+_MIN_PANEL_MM = 55.0
+_MAX_PANELS_IN_COLUMN = 2
 #: Room in mm at the left of the panels.
 _LEFT_MM = 4.0
 #: Share of a panel's width that the names at one side may take, and most lines of a name.
@@ -97,8 +97,8 @@ def rank_diagram(
     points, bars, unjoined = _parts_of_all_panels(tests, ranking, labels)
     titles = list(points["panel"].cat.categories)
     if width is None:
-        width = COLUMN_MM if len(titles) <= _COLUMN_PANELS else PAGE_MM
-    grid = panel_grid(titles, n_columns, width, left_mm=_LEFT_MM, min_width=_PANEL_MM)
+        width = COLUMN_MM if len(titles) <= _MAX_PANELS_IN_COLUMN else PAGE_MM
+    grid = panel_grid(titles, n_columns, width, left_mm=_LEFT_MM, min_width=_MIN_PANEL_MM)
     name_chars = chars_in(_NAME_SHARE * grid.panel_width)
     names = short_labels(labels, "method", points["method"], name_chars, _NAME_LINES)
     points = points.assign(name=points["method"].map(names).astype(TEXT))

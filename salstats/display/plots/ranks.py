@@ -59,14 +59,14 @@ _PAD_MM = 4.0
 _ROW_MM = 6.0
 _BLOB_SIZE = 7.0
 #: Height and width in mm of the legend of blobs.
-_LEGEND_MM = 6.0
+_LEGEND_HEIGHT_MM = 6.0
 _LEGEND_WIDTH_MM = 48.0
 #: Size in points of the numbers in tiles, and the smallest size at which they are written.
 _NUMBER_PT = TEXT_PT - 0.5
 _MIN_NUMBER_PT = 6.0
 #: Most panels of ranks in a journal's column by default, and most methods whose tiles fit it.
-_COLUMN_PANELS = 2
-_COLUMN_METHODS = 6
+_MAX_PANELS_IN_COLUMN = 2
+_MAX_METHODS_IN_COLUMN = 6
 #: Share of a tile's width that its number may fill.
 _FILLED_SHARE = 0.92
 #: P values from here on are written with two decimals.
@@ -149,7 +149,7 @@ def plot_ranks(
     titles = list(data["panel"].cat.categories)
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     if width is None:
-        width = COLUMN_MM if len(titles) <= _COLUMN_PANELS else PAGE_MM
+        width = COLUMN_MM if len(titles) <= _MAX_PANELS_IN_COLUMN else PAGE_MM
     wrapped_names, row_mm = _names_and_row_height(frame_labels, order, width)
     grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
@@ -162,7 +162,7 @@ def plot_ranks(
     legend_height_mm = 0.0
     shares: pd.DataFrame | None = None
     if frequencies is not None:
-        legend_height_mm = _LEGEND_MM
+        legend_height_mm = _LEGEND_HEIGHT_MM
         shares = _shares_with_positions(frequencies, frame, groups, y_of_method)
         shares["panel"] = group_titles(shares, frame_labels, groups)
         blob_layers = [
@@ -297,7 +297,7 @@ def plot_significance(
     )
     titles = list(tiles["panel"].cat.categories)
     if width is None:
-        fits_column = len(titles) == 1 and n <= _COLUMN_METHODS
+        fits_column = len(titles) == 1 and n <= _MAX_METHODS_IN_COLUMN
         width = COLUMN_MM if fits_column else PAGE_MM
     wrapped_names, row_mm = _names_and_row_height(frame_labels, order, width)
     # width of a panel whose numbers have a size of one point

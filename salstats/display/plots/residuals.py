@@ -31,10 +31,10 @@ _POINT_COLOUR = PALETTE[0]
 _CELL_COLOUR = PALETTE[5]
 _CURVE_COLOUR = PALETTE[1]
 #: Columns of `augment` that are drawn.
-_NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
+_NUMBER_COLUMNS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 #: Height of a panel as a multiple of its width, and that of the legend of counts in mm.
 _HEIGHT_TO_WIDTH = 0.8
-_LEGEND_MM = 6.0
+_LEGEND_HEIGHT_MM = 6.0
 #: Width in mm of a figure, for each panel of a model, from which these panels stand in one row.
 _ROW_PANEL_MM = 40.0
 
@@ -132,11 +132,11 @@ def plot_residuals(
     'a Residual against fitted mean'
     """
     frame = check_frame(augmented, "augmented")
-    check_columns(frame, _NUMBERS, "augmented")
+    check_columns(frame, _NUMBER_COLUMNS, "augmented")
     is_linear = family_by_name(family).is_linear
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
-    numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
+    numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBER_COLUMNS})
     frame_labels = Labels(labels, frame)
     numbers["group"] = group_titles(frame, frame_labels, groups)
     numbers["name"] = _case_and_task_names(frame, groups, frame_labels)
@@ -173,7 +173,7 @@ def plot_residuals(
     lines = _concat_panels([model.lines for model in panels], titles)
     legend_height_mm = 0.0
     if points["panel"].value_counts().max() > CELL_POINTS:
-        legend_height_mm = _LEGEND_MM
+        legend_height_mm = _LEGEND_HEIGHT_MM
         point_layers = point_density_cell_layers(
             points.rename(columns={"across": "x", "up": "y"}), _CELL_COLOUR
         )

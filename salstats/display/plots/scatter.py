@@ -21,7 +21,7 @@ from salstats.display.plots.layout.captions import distinct_values_by_appearance
 from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits, with_smaller_is_better
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
-from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, panel_grid
+from salstats.display.plots.layout.panel_grid import MIN_PANEL_MM, PanelGrid, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
@@ -159,7 +159,9 @@ def plot_scatter(
     if scatter.has_panels_by_colour:
         # the panels of one task stand in rows of their own where they fit
         n_together = len(scatter.colour_labels)
-    grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM), n_together=n_together)
+    grid = panel_grid(
+        panels, n_columns, width, min_width=max(text_width, MIN_PANEL_MM), n_together=n_together
+    )
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     layers = _point_layers(scatter, grid, height)
     y_range = _y_range(scatter, lines)

@@ -28,8 +28,8 @@ from salstats.errors import SalstatsError
 from salstats.metrics.registry import direction
 
 #: Most tasks of a single panel, and of one of several panels: as many as there are colours.
-_SINGLE_PANEL_TASKS = 5
-_PANEL_TASKS = len(PALETTE)
+_MAX_SINGLE_PANEL_TASKS = 5
+_MAX_PANEL_TASKS = len(PALETTE)
 #: Characters of a task's label in the legend.
 _LEGEND_CHARS = 32
 #: Most panels side by side.
@@ -220,9 +220,9 @@ def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
     """Return the number of panels that the tasks of a method share."""
     if n_panels is not None:
         return min(check_count(n_panels, "n_panels"), n_tasks)
-    if n_tasks <= _SINGLE_PANEL_TASKS:
+    if n_tasks <= _MAX_SINGLE_PANEL_TASKS:
         return 1
-    return max(2, math.ceil(n_tasks / _PANEL_TASKS))
+    return max(2, math.ceil(n_tasks / _MAX_PANEL_TASKS))
 
 
 def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, labels: Labels) -> dict[Any, str]:

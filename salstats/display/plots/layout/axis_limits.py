@@ -19,7 +19,7 @@ _FAR_FACTOR = 10.0
 #: Room for arrows at the end of an axis, as a share of its length.
 _ARROW_SHARE = 0.08
 #: Factor between the smallest ratio and the end of a logarithmic axis at which arrows stand.
-_LOG_ROOM = 1.3
+_LOG_ROOM_FACTOR = 1.3
 #: Shapes of arrows to the left and to the right, and their size as plotnine has it.
 _LEFT_ARROW = "<"
 _RIGHT_ARROW = ">"
@@ -146,7 +146,7 @@ def _log_axis_ends_if_any_nonpositive(numbers: np.ndarray) -> tuple[float, float
         return None
     # the axis holds 1, where there is no difference
     positive = [*numbers[(numbers > 0) & np.isfinite(numbers)], 1.0]
-    low = min(positive) / _LOG_ROOM
+    low = min(positive) / _LOG_ROOM_FACTOR
     return low, max(positive)
 
 

@@ -24,7 +24,7 @@ from salstats.stats.agreement.records import short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 
 #: Labels of terms at an axis.
-_TERMS = {
+_TERM_LABELS = {
     **{term: record.label for term, record in COEFFICIENTS.items()},
     "auroc": TERMS["auroc"].name,
     "within_case_sd": TERMS["within_case_sd"].name,
@@ -32,7 +32,7 @@ _TERMS = {
     **{term: short_label(term) for term in AGREEMENT_LABELS},
 }
 #: Expected value of a metric or term of a method, or a classifier, without any information.
-_CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
+_CHANCE_VALUES = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
 #: Words after the label of a metric of which less is better.
 _SMALLER = "smaller is better"
 #: Terms whose value without any effect or association is 0.
@@ -288,12 +288,12 @@ def no_effect_value(metric: str, term: str | None) -> float:
     """Return the value of a term of a metric that means no effect or chance, NaN where there is none."""
     if term in _ZERO_TERMS:
         return 0.0
-    if term in _CHANCE:
-        return _CHANCE[term]
+    if term in _CHANCE_VALUES:
+        return _CHANCE_VALUES[term]
     is_mean_of_metric = registered_metric(metric) is not None and term in (None, "mean")
     if not is_mean_of_metric:
         return float("nan")
-    return _CHANCE.get(str(metric).lower(), 0.0)
+    return _CHANCE_VALUES.get(str(metric).lower(), 0.0)
 
 
 def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
@@ -305,7 +305,7 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
             label = label.lower()
         return f"Pooled {label}"
     if term not in (None, "mean"):
-        term_label = _TERMS.get(str(term), labels.term(str(term)))
+        term_label = _TERM_LABELS.get(str(term), labels.term(str(term)))
         if metric is None:
             return term_label
         return f"{term_label}, {labels.value('metric', metric)}"

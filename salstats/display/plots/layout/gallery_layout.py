@@ -27,8 +27,8 @@ from salstats.display.text.packing import packed_slices
 #: Least width in mm of a picture's box, in which a finding is still visible in print.
 MIN_PICTURE_MM = 20.0
 #: Least width in mm of the room for the names of rows, and its most as a share of the figure's width.
-_MIN_SIDE_MM = 16.0
-_MAX_SIDE_SHARE = 0.3
+_MIN_NAMES_MM = 16.0
+_MAX_NAMES_SHARE = 0.3
 #: Most lines of a part of a row's name, and of the title of a column.
 _NAME_LINES = 4
 _TITLE_LINES = 3
@@ -222,8 +222,8 @@ def _layouts_of_sizes(
 def _row_names_width_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     """Return the room in mm for the names of rows: that of the longest word, within limits."""
     widest_word = max(widest_word_mm(name_parts) for name_parts in names.values())
-    max_side_mm = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
-    return float(np.clip(widest_word + 2, _MIN_SIDE_MM, max_side_mm))
+    max_side_mm = max(_MAX_NAMES_SHARE * width, _MIN_NAMES_MM)
+    return float(np.clip(widest_word + 2, _MIN_NAMES_MM, max_side_mm))
 
 
 def _row_text(name_parts: Sequence[str], names_mm: float) -> str:

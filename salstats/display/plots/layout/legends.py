@@ -30,7 +30,7 @@ _KEY_MM = 8.5
 #: Room in mm below a row of keys.
 _ROW_GAP_MM = 1.6
 #: Width in mm of a figure that its legend does not fill.
-_SIDE_MM = 8.0
+_BESIDE_LEGEND_MM = 8.0
 #: Room in mm above a legend.
 _ABOVE_MM = 2.0
 #: Room in mm at the edges of a figure.
@@ -215,14 +215,14 @@ def group_scales(
 def n_legend_columns(texts: Sequence[str], figure_width_mm: float = COLUMN_MM) -> int:
     """Return the number of keys of a legend side by side in a figure of a width in mm."""
     for n_columns in range(len(texts), 1, -1):
-        if legend_width_mm(texts, n_columns) <= figure_width_mm - _SIDE_MM:
+        if legend_width_mm(texts, n_columns) <= figure_width_mm - _BESIDE_LEGEND_MM:
             return n_columns
     return 1
 
 
 def legend_chars(figure_width_mm: float) -> float:
     """Return the characters of a line of a legend's text that fits a figure of a width in mm."""
-    return chars_in(figure_width_mm - _SIDE_MM - _KEY_MM)
+    return chars_in(figure_width_mm - _BESIDE_LEGEND_MM - _KEY_MM)
 
 
 def legend_width_mm(texts: Sequence[str], n_columns: int) -> float:

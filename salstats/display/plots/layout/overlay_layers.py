@@ -40,7 +40,7 @@ class _BarStyle:
 
 #: Scale bars in a figure of a single picture, and of several.
 _SINGLE_BAR = _BarStyle(inset_mm=2.0, bar_size=1.0, casing_size=2.0)
-_BAR = _BarStyle(inset_mm=1.2, bar_size=0.7, casing_size=1.5)
+_SMALL_BAR = _BarStyle(inset_mm=1.2, bar_size=0.7, casing_size=1.5)
 #: Largest length of a scale bar, as a share of the width of an image.
 _MAX_BAR_SHARE = 0.3
 #: Option of layers whose aesthetics are not those of the whole figure.
@@ -204,7 +204,7 @@ def scale_bar_layers_and_note(
         lengths.append(scale_bar_length(width, pixels_per_unit))
     bars["length"] = lengths
     bars["label"] = [f"{length:,.10g} {unit}" for length in bars["length"]]
-    style = _SINGLE_BAR if is_single else _BAR
+    style = _SINGLE_BAR if is_single else _SMALL_BAR
     bars["x1"] = bars["right"] - style.inset_mm
     bars["x0"] = bars["x1"] - bars["length"] * bars["pixels_per_unit"] * bars["mm_per_pixel"]
     bars["y0"] = bars["bottom"] + style.inset_mm

@@ -50,9 +50,9 @@ _RIGHT_MM = 2.0
 #: Height in mm of the numbers of a panel's own horizontal axis, below each row of panels.
 _AXIS_MM = 4.0
 #: Width in mm of the title of the vertical axis, which only the first panel of a row has.
-_TITLE_MM = 2.0
+_AXIS_TITLE_MM = 2.0
 #: Least width in mm of a panel, and limits of its height.
-PANEL_MM = 20.0
+MIN_PANEL_MM = 20.0
 _MIN_HEIGHT_MM = 13.0
 _MAX_HEIGHT_MM = 48.0
 #: Room in mm above panels without titles, and above and below the lines of titles together.
@@ -61,11 +61,11 @@ _TITLE_PADDING_MM = 2.5
 #: Height of a line of bold titles over that of a line of text.
 _TITLE_LINE_FACTOR = 1.1
 #: Lines of the longest title of a panel beyond which fewer panels stand side by side, by default.
-_TITLE_LINES = 6
+_MAX_TITLE_LINES = 6
 #: Most lines of the title of an axis.
 _AXIS_TITLE_LINES = 2
 #: Most panels in a journal's column, by default.
-_COLUMN_PANELS = 4
+_MAX_PANELS_IN_COLUMN = 4
 #: Most panels side by side, unless there are more than its square.
 _MAX_COLUMNS = 5
 #: Scales of panels, as plotnine's facets have them.
@@ -286,7 +286,7 @@ def panel_grid(
     *,
     left_mm: float = LEFT_MM,
     free_axes: bool = False,
-    min_width: float = PANEL_MM,
+    min_width: float = MIN_PANEL_MM,
     n_together: int | None = None,
 ) -> PanelGrid:
     """Return a grid of panels, each at least `min_width` mm wide and as wide as the longest word of a title.
@@ -311,18 +311,18 @@ def panel_grid(
     """
     n = len(titles)
     if width is None:
-        width = COLUMN_MM if n <= _COLUMN_PANELS else PAGE_MM
+        width = COLUMN_MM if n <= _MAX_PANELS_IN_COLUMN else PAGE_MM
     available_mm = width - left_mm - _RIGHT_MM
     gap_mm = GAP_MM
     if free_axes:
         # each panel has the numbers of its vertical axis, but only the first of a row has the axis title
-        gap_mm += left_mm - _TITLE_MM
+        gap_mm += left_mm - _AXIS_TITLE_MM
     min_width = max(min_width, min(widest_word_mm(titles, bold=True), available_mm))
     n_fitting = max(int((available_mm + gap_mm) // (min_width + gap_mm)), 1)
     if n_columns is None:
         # a title of many lines would be higher than its panel
         longest_title = max((text_width_mm(title, bold=True) for title in titles), default=0.0)
-        title_width = min(longest_title / _TITLE_LINES, available_mm)
+        title_width = min(longest_title / _MAX_TITLE_LINES, available_mm)
         n_fitting = min(n_fitting, max(int((available_mm + gap_mm) // (title_width + gap_mm)), 1))
         n_columns = _n_even_columns(n, n_fitting)
         if n_together is not None and n_together < n:

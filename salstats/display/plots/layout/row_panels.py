@@ -61,9 +61,9 @@ _MARK_SIZE = 1.4
 _DIAMOND_SIZE = 1.7
 _BAR_SIZE = 0.5
 #: Heights in mm of a panel's title, of its axis, of the axis's title, and of the margins of the figure.
-_STRIP_MM = 6.0
+_MIN_TITLE_MM = 6.0
 _AXIS_MM = 5.5
-_TITLE_MM = 4.0
+_AXIS_TITLE_MM = 4.0
 _MARGIN_MM = 4.0
 #: Height of a line of bold titles over that of a line of text, and room in mm above and below the lines.
 _TITLE_LINE_FACTOR = 1.1
@@ -321,7 +321,7 @@ class RowPanels(Panels):
         n_lines = max([self.heading_lines, *title_lines])
         if n_lines == 0:
             return 0.0
-        return max(_STRIP_MM, n_lines * _TITLE_LINE_FACTOR * LINE_MM + _TITLE_PADDING_MM)
+        return max(_MIN_TITLE_MM, n_lines * _TITLE_LINE_FACTOR * LINE_MM + _TITLE_PADDING_MM)
 
     @property
     def _panel_with_title_and_axis_mm(self) -> float:
@@ -375,7 +375,7 @@ class RowPanels(Panels):
         x_title = wrapped(x_title, chars_in(TEXT_SHARE * self.width - EDGE_MM), 2)
         panels_height = self.n_rows * self._panel_with_title_and_axis_mm + _MARGIN_MM
         if x_title:
-            panels_height += _TITLE_MM
+            panels_height += _AXIS_TITLE_MM
         elements = [
             self._x_scale(log=log),
             *self.elements_around_panels(panels_height, x=x_title, y="", notes=notes, legend=legend),

@@ -7,7 +7,7 @@ import pytest
 from tests_support import raises
 
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.panel_grid import PANEL_MM, group_titles, panel_grid
+from salstats.display.plots.layout.panel_grid import MIN_PANEL_MM, group_titles, panel_grid
 from salstats.display.plots.layout.theme import LINE_MM
 from salstats.display.text.labels import Labels
 from salstats.errors import ValueRangeError
@@ -27,7 +27,7 @@ def test_panels_are_spread_evenly_over_rows_in_a_column_or_on_a_page(n, n_column
 
 def test_panels_fill_the_width_and_are_no_narrower_than_the_least():
     grid = panel_grid(names(9), 9, 89)
-    assert grid.panel_width >= PANEL_MM
+    assert grid.panel_width >= MIN_PANEL_MM
     assert grid.n_columns < 9
     wide = panel_grid(names(2), 2, 183, left_mm=20.0)
     assert wide.left_mm + 2 * wide.panel_width + 5.0 + 2.0 == pytest.approx(183)
