@@ -92,7 +92,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     """Read the rows of a phase's metadata, in their order; an empty frame where the file has only a header.
 
     Columns: `id`, `image`, `dicom_id`, `subject_id`, `discarded`, `shape` (height, width), `labels` (a dict
-    of finding to number), `file`, `position`, the row's index in the file, and `location`, both as text.
+    of finding to number), and the row's `file`, `position` (its index from 0) and `location` as text.
     """
     table = read_known_format_table(file, may_be_empty=True)
     table.check_columns([*_ID_COLUMNS, *_SIZE_COLUMNS, _DISCARDED_COLUMN])
@@ -226,7 +226,8 @@ def read_fixations_and_n_overlapping(file: Path) -> tuple[Fixations, int]:
 def _y_and_x_columns(table: FileTable) -> tuple[str, str]:
     """Return the names of the columns of y and x, in an earlier or a later release of the files.
 
-    Where neither release has both, return the names whose absence the caller's check reports.
+    Where only one of them is there, or none, the caller's check raises for the missing one. Raise where they
+    are of different releases.
     """
     for pair in _POSITION_COLUMNS:
         if set(pair) <= set(table.columns):

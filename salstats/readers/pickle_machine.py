@@ -171,6 +171,7 @@ class _Unpickler(_PythonUnpickler):
             raise UnsafePickleError(
                 f"refused to call a value of type {type(function).__name__}", value=type(function).__name__
             )
+        # the function may copy its arguments
         for argument in arguments:
             if isinstance(argument, str | bytes | bytearray | list | tuple):
                 self.copy_budget -= len(argument)
