@@ -186,11 +186,11 @@ def plot_correlation(
     1   iou  elongation  −0.26
     2  prob  elongation  −0.14
     """
-    frame_labels = Labels(labels, correlations)
     if alpha is not None:
         check_level(alpha, "alpha")
     estimates, groups, term = _read_correlations(correlations)
     frame = estimates.frame
+    frame_labels = Labels(labels, frame)
     if alpha is not None and np.isnan(_p_values(frame)).all():
         raise SalstatsError(
             Setting("alpha", alpha),

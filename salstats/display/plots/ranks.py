@@ -132,9 +132,9 @@ def plot_ranks(
     1      human       1.0  0.0
     2  occlusion       3.0 -2.0
     """
-    frame_labels = Labels(labels, ranks)
     estimates = read_estimates(ranks, "ranks", ("estimate", "method"))
     frame = estimates.frame
+    frame_labels = Labels(labels, frame)
     groups = [key for key in estimates.keys if key != "method"]
     check_rows_are_distinct(estimates, [*groups, "method"])
     order = _methods_by_label_or_mean_estimate(frame, frame_labels)
@@ -270,10 +270,10 @@ def plot_significance(
     1  gradcam  occlusion   False  0.23
     """
     check_choice(form, _FORMS, "form")
-    frame_labels = Labels(labels, significance)
     comparisons = read_estimates(
         significance, "significance", ("method", "reference", "better", "p_adjusted")
     )
+    frame_labels = Labels(labels, comparisons.frame)
     # a frame that was read from a file has 0 and 1, or text
     frame = comparisons.frame.assign(better=as_booleans(comparisons.frame["better"]))
     groups = [key for key in comparisons.keys if key not in ("method", "reference")]

@@ -1,5 +1,6 @@
 """What holds of every figure: nothing is cut, numbers of an axis do not touch, frames stay as they are."""
 
+import inspect
 import warnings
 from contextlib import contextmanager
 from itertools import combinations, pairwise, product
@@ -245,10 +246,15 @@ SAVED = {
 }
 
 
+#: Names of the public functions that draw a frame.
+PUBLIC_PLOTS_OF_FRAMES = {
+    name for name in ss.__all__ if name.startswith("plot_") and ".display." in getattr(ss, name).__module__
+}
+
+
 def test_every_figure_of_a_frame_is_here():
     here = {f"plot_{name.replace(' ', '_')}" for name in (*FIGURES, *SAVED)}
-    plots = {name: getattr(ss, name).__module__ for name in ss.__all__ if name.startswith("plot_")}
-    assert {name for name, module in plots.items() if ".display." in module} <= here
+    assert here >= PUBLIC_PLOTS_OF_FRAMES
 
 
 def test_every_public_figure_is_measured_on_the_five_studies():
@@ -368,6 +374,18 @@ def test_a_frame_of_something_else_is_an_error_that_names_a_column(make, frame):
     with raises(SalstatsError, value=0) as caught:
         make(frame.iloc[:0])
     assert caught.value.option
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [getattr(ss, name) for name in sorted(PUBLIC_PLOTS_OF_FRAMES)],
+)
+def test_a_path_instead_of_a_frame_is_an_error_that_names_the_argument(plot):
+    parameters = inspect.signature(plot).parameters.values()
+    required = [p.name for p in parameters if p.default is p.empty]
+    with raises(SalstatsError) as caught:
+        plot(*["frame.csv"] * len(required))
+    assert caught.value.option in required
 
 
 ALONE = SCORES.query("metric == 'iou' and method == 'gradcam' and task == 'Edema'")
