@@ -173,7 +173,7 @@ class EstimateDrawing:
     term : str or None
         The term of all estimates; of the coefficients of models, its label.
     methods : dict
-        Text of each method in the legend, references first.
+        Text of each method in the legend, references first; of coefficients, that of each model.
     references : list of str
         The reference methods.
     missing_note : str
