@@ -23,7 +23,7 @@ from salstats.display.plots.layout.points import (
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.format import interval_text
 from salstats.display.text.labels import Labels
-from salstats.errors import Call, Message, SalstatsError, Setting
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.score_reasons import keys_of_absent_findings
@@ -186,12 +186,17 @@ class _FigureColumns(NamedTuple):
 def _columns_of_figure(
     frame: pd.DataFrame, by: str | Sequence[str] | None, colour: str | None
 ) -> _FigureColumns:
-    """Return the columns of panels and colours; raise if the colour's column is in `by`.
+    """Return the columns of panels and colours.
 
-    By default the colours are those of methods, which have panels of their own if they are many.
+    By default the colours are those of methods, which have panels of their own if they are many. Raises if
+    `colour` is not the name of a column, or is in `by`.
     """
     columns = check_by(frame, by, ("task",), "data")
     if colour is not None:
+        if not isinstance(colour, str):
+            raise ValueRangeError(
+                Setting("colour"), f" must be the name of a column, not {colour!r}", value=colour
+            )
         check_by(frame, colour, (), "data")
         check_not_in_by(colour, "colour", columns)
         return _FigureColumns(columns, panels=columns, colour=colour)

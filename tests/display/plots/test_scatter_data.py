@@ -13,7 +13,7 @@ from salstats.display.plots.scatter_data import (
     scatter_data,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 DATA = pd.DataFrame(
     {
@@ -84,6 +84,8 @@ def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
 def test_a_column_has_panels_or_colours():
     with raises(ColumnError, option="colour", value="task"):
         points_of(by="task", colour="task")
+    with raises(ValueRangeError, option="colour", value=["method"]):
+        points_of(colour=["method"])
 
 
 def test_a_line_of_all_panels_stands_in_each_and_has_no_group():
