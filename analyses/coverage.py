@@ -202,7 +202,7 @@ def measure(
         "seconds": round(time.process_time() - start_s, 2),
     }
     if has_limits.any():
-        truth = scenario.labels_and_features_of(design)
+        truth = scenario.true_value(design)
         missed_below = float((high[has_limits] < truth - 1e-12).mean())
         missed_above = float((low[has_limits] > truth + 1e-12).mean())
         coverage = 1 - missed_below - missed_above

@@ -73,7 +73,7 @@ class Scenario:
     units: tuple[int, ...] = N_UNITS
     dependence: tuple[tuple[str, float], ...] = DEPENDENCE
 
-    def labels_and_features_of(self, design: Design) -> float:
+    def true_value(self, design: Design) -> float:
         """Return the true value for a design."""
         if isinstance(self.truth, float):
             return self.truth
