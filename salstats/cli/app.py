@@ -298,7 +298,7 @@ def _command_body_filling_flags(
 
 
 def _placeholder() -> None:
-    """Stand in for a command that does not run, of which the help shows the name."""
+    """Stand in for a command that does not run; the help needs only its name and summary."""
 
 
 def _show_version_or_help(

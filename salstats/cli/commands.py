@@ -42,13 +42,13 @@ class Command:
     arguments: Mapping[str, str] = field(default_factory=dict)
     #: Word of the flag by parameter, where it is not the parameter's name.
     flag_words: Mapping[str, str] = field(default_factory=dict)
-    #: Parameters that are no options here.
+    #: Parameters that do not become options.
     omit: tuple[str, ...] = ()
     #: Options that the function does not have.
     extra_options: tuple[Option, ...] = ()
-    #: Help of `-o` where the output is no file of a frame.
+    #: Help of `-o` where the output is not the file of a frame.
     output_help: str = ""
-    #: Print where no output is named, although the output is no file of a frame.
+    #: Print where no output is named, although the output is not the file of a frame.
     prints: bool = False
     #: Other words that people may try; the error for such a command suggests this one.
     other_names: tuple[str, ...] = ()

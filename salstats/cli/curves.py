@@ -48,7 +48,7 @@ def curves(
         ),
     ] = None,
     points: Annotated[
-        Path | None, typer.Option(help="File of all curves to write, too, which the command plot draws.")
+        Path | None, typer.Option(help="Also write all curves to this file, which the command plot draws.")
     ] = None,
     baseline: Annotated[
         str | None,

@@ -135,7 +135,7 @@ class DisplayKinds:
         for name in options:
             if name not in parameters:
                 raise typer.BadParameter(
-                    f"--{flag_word(name, _FLAG_WORDS)} is no option of a {self.noun} of the kind {kind}"
+                    f"--{flag_word(name, _FLAG_WORDS)} is not an option of a {self.noun} of the kind {kind}"
                 )
         if self is FIGURES and not is_chosen:
             typer.echo(

@@ -141,7 +141,7 @@ STUDIES = {
     "tasks": "Tasks to read, in this order.",
     "truth": "File or folder of the truth, or a consensus of its readers: majority or staple.",
 }
-#: Options of tables and figures; those of reports that are no options of statistics.
+#: Options of tables and figures, and of reports where statistics do not have them.
 DISPLAY = {
     "adjust": "Procedure that adjusted the P values, for the notes (default: the one in the file).",
     "alpha": "Grey out coefficients whose P value is not below this level.",

@@ -23,7 +23,7 @@ def split(values: Sequence[str] | None) -> list[str] | None:
     try:
         rows = list(csv.reader(values, skipinitialspace=True))
     except csv.Error as error:
-        raise typer.BadParameter(f"{','.join(values)!r} is no list of names") from error
+        raise typer.BadParameter(f"{','.join(values)!r} is not a list of names") from error
     names = []
     for row in rows:
         # the csv module gives no cells for an empty text

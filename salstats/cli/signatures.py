@@ -176,7 +176,7 @@ def options_of(
     choices : mapping of str to sequence of str, optional
         Choices by parameter, where the docstring's type does not list them.
     omit : iterable of str
-        Parameters that are no options.
+        Parameters that do not become options.
     flag_words : mapping of str to str, optional
         Word of the flag by parameter, where it is not the parameter's name.
     panel : str, optional

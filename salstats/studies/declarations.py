@@ -60,12 +60,12 @@ class PrintedNumbers:
     values: tuple[str, ...] = ("estimate", "conf_low", "conf_high")
     #: Decimals of the printed values.
     digits: int = 3
-    #: Tells whether a frame is of the study's own data.
+    #: Tells whether a frame comes from the study's own data.
     applies: Callable[[pd.DataFrame], bool] = lambda frame: True
     #: Returns the rows of a frame that may have been printed.
     select: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
     #: Tells whether a frame is made as the printed numbers were. Where it is not, or where print was
-    #: superseded, a difference is shown and is no error.
+    #: superseded, a difference is shown and is not an error.
     exact: Callable[[pd.DataFrame], bool] = lambda frame: True
     #: The place where the numbers were printed, if that is not the study's article.
     source: str = ""

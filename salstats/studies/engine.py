@@ -315,7 +315,7 @@ def _print_and_check_all_equal(compared: Sequence[pd.DataFrame]) -> bool:
     n_inexact = int((~rows["exact"] & ~rows["equal"]).sum())
     if n_inexact:
         print(
-            f"{n_inexact} printed rows are of another choice or superseded, and differ; {PRINTED} has them "
-            "beside what is found here."
+            f"{n_inexact} printed rows differ, as they follow another choice or were superseded; {PRINTED} "
+            "shows them beside the numbers found here."
         )
     return not is_wrong.any()

@@ -56,7 +56,7 @@ def reproduce(
     **options
         The study's own options, which `salstats reproduce KEY --help` lists, with underscores in the place of
         hyphens: `replicates=200`, `min_positives=5`. An option without a value is True, one that may be
-        repeated takes a list, one of the form NAME=VALUE a dict, and one that names tables takes frames, too:
+        repeated takes a list, one of the form NAME=VALUE a dict, and one that names tables also takes frames:
         `full_scores=frame`.
 
     Returns

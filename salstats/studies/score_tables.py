@@ -84,7 +84,7 @@ def read_score_tables(
         Reads a file in the columns of the study's release; other files are read by `read_scores`.
     by_slice : bool
         True where the same case, task, method and metric may have a score in each slice that a column
-        `slice` names; a file is of one slice.
+        `slice` names; a file holds one slice.
     """
     table_options = table_options or ScoreTableOptions()
     if table_options.cells != TableOptions():

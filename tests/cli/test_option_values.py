@@ -116,6 +116,6 @@ def test_a_number_is_of_its_kind():
     with pytest.raises(typer.BadParameter, match="empty name"):
         values.split(["a,,b"])
     # longer than any field of a CSV file
-    with pytest.raises(typer.BadParameter, match="no list of names"):
+    with pytest.raises(typer.BadParameter, match="not a list of names"):
         values.split(["x" * 200_000])
     assert values.split(None) is None

@@ -70,7 +70,7 @@ Other scores (--scores)
   Results are made as far as the columns allow. `readers` needs reader and seed. The mixings of Grad-CAM need
   the column mixing; where scores differ in nothing but the mixing, that column is called dataset
   (--rename mixing=dataset). Table 2 needs abnormal, 0 or 1 by the majority of readers. Where only some images
-  have a value of abnormal, Tables 1, 3 and 4 are of the images without one, as in the study. The study's
+  have a value of abnormal, Tables 1, 3 and 4 use the images without one, as in the study. The study's
   workbooks of scores are read as they are.
 
 Recordings (--raw)
@@ -178,7 +178,7 @@ def _add_options(parser: Parser) -> None:
     add("--images", type=Path, metavar="DIR", help="radiographs, IMAGE.jpg or .png, to lay Fig. 1 over one")
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
     add("--padded", action=argparse.BooleanOptionalAction,
-        help="square maps are of the image padded to a square, or stretched to one")  # fmt: skip
+        help="square maps show the image padded to a square, or stretched to one")  # fmt: skip
     add("--phases", type=_whole_numbers, action="extend", metavar="N,N",
         help="only these phases (1,2 where there are any of them)")  # fmt: skip
     add("--readers", type=int, metavar="N", help="score only images with exactly N readers (5 in the study)")

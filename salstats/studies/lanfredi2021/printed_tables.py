@@ -82,13 +82,13 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
 
     Scores that differ in the mixing of classes alone are told apart by `dataset`, as the study's sheets are,
     or by methods called METHOD_MIXING, as `score_gaze` calls them. Where some images have a majority label
-    (`abnormal`) and others have none, Tables 1, 3 and 4 are of the latter, as in the study.
+    (`abnormal`) and others have none, Tables 1, 3 and 4 use the latter, as in the study.
     """
     is_of_study = scores["metric"].isin([*SHUFFLED, *CENTRE_REWARDING])
     if not is_of_study.any():
         metrics = ", ".join(scores["metric"].unique())
         raise ColumnError(
-            f"no scores of sncc, sauc, ncc or auc, of which the tables are; there are {metrics}",
+            f"the tables need scores of sncc, sauc, ncc or auc; there are scores of {metrics}",
             column="metric",
             choices=(*SHUFFLED, *CENTRE_REWARDING),
         )
@@ -114,7 +114,7 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
 def _sheet_name_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
     """Name the sheet of each row: its data set, or the mixing where all rows have the same.
 
-    Rows without a name are of one sheet, `MIXING_AS_GIVEN`.
+    Rows without a name belong to one sheet, `MIXING_AS_GIVEN`.
     """
     if "dataset" in scores:
         return scores["dataset"].astype("object").fillna(MIXING_AS_GIVEN)
@@ -124,12 +124,12 @@ def _sheet_name_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
 
 
 def _check_each_mixing_has_one_sheet(rows: pd.DataFrame) -> None:
-    """Raise an error where the rows of a mixing are of several sheets."""
+    """Raise an error where the rows of a mixing come from several sheets."""
     n_sheets = rows.groupby("mixing")["sheet"].nunique()
     if (n_sheets > 1).any():
         names = ", ".join(rows["sheet"].unique())
         raise SalstatsError(
-            f"the scores are of several data sets ({names})",
+            f"the scores come from several data sets ({names})",
             hint="give those of one at a time",
             column="dataset",
         )

@@ -180,7 +180,7 @@ def table_2(recordings: Recordings) -> ItemResult | None:
         return None
     labelled = rows[rows["subset"].notna()]
     if labelled["score"].isna().all():
-        raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
+        raise SalstatsError("on no image does a majority of readers say normal or abnormal")
     method, mixing = main_method_and_mixing(labelled[labelled["score"].notna()])
     means = means_with_both_intervals(rows_of_table_2(labelled), ["subset", *MEAN_KEYS])
     labels = Labels(STUDY_LABELS)

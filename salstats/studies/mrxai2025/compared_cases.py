@@ -96,7 +96,7 @@ def keep_present_and_correct_cases(
 
 
 def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
-    """Raise an error where scores are of several data sets, tasks and so on, or of several units."""
+    """Raise an error where scores have several data sets, tasks and so on, or several units."""
     for column in _SET_COLUMNS:
         if column in frame.columns and frame[column].nunique(dropna=False) > 1:
             raise SalstatsError(

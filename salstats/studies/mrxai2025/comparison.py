@@ -149,7 +149,7 @@ def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
     cases = scores.drop_duplicates("case")
     reason_of_case = scores.groupby("case")["reason"].first()
     reasons = cases["case"].map(reason_of_case)
-    # Any other reason is of a single score and does not exclude the case.
+    # Any other reason belongs to a single score and does not exclude the case.
     reasons = reasons.where(reasons.isin(EXCLUSION_REASONS))
     # Cases by the heading of their row in the table.
     cases_by_heading = {"In the file": cases}

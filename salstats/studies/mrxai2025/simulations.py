@@ -221,7 +221,7 @@ def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) ->
 
 
 def _simulation_variant_name(row: Any) -> str:
-    """Name the variant of a simulation that a row is of."""
+    """Name the variant of a row's simulation."""
     return VARIANTS[row.simulation]
 
 
@@ -337,7 +337,7 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns=2, width=PAGE_MM, free_axes=True)
     n_rows = len(grid.titles) / 2
     panel_height = min(_PANELS_MM / n_rows, _PANEL_MM)
-    # The legend's lines are of equal length: each form with and without penalty, and the distances.
+    # The lines of the legend get equally many entries.
     n_lines = math.ceil(len(texts) / n_legend_columns(texts, PAGE_MM))
     n_columns = math.ceil(len(texts) / n_lines)
     guides = {aesthetic: p9.guide_legend(ncol=n_columns, byrow=True) for aesthetic in _GUIDES}

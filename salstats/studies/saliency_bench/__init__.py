@@ -93,7 +93,7 @@ ONE_METHOD = "a model with one method only"
 TWO_METRICS = "scores of two metrics"
 ENOUGH_DATA_SETS = f"{MIN_DATA_SETS} data sets of one model and method"
 ENOUGH_DRAWN_DATA_SETS = f"{MIN_DRAWN_DATA_SETS} data sets of a model with several methods"
-#: The metrics of which any one meets a need, for each metric of the study.
+#: Metrics by the need that any one of them meets, for each metric of the study.
 METRIC_NEEDS = {
     "scores of iou": {"iou"},
     "scores of hit_any, or hit": {"hit", "hit_any"},
@@ -102,7 +102,7 @@ METRIC_NEEDS = {
 #: A need of the pictures, besides the scores.
 FILES = Message("truth and maps of the scored cases (", Setting("study"), ", ", Setting("images"), ")")
 _DATA = Message("scores (", Setting("scores"), ")")
-# Without a column for data sets or models the scores are of one data set or one model.
+# Without a column for data sets or models, all scores belong to one data set or model.
 _PARTS = (DATASET_COLUMN, MODEL_COLUMN, *METRIC_NEEDS)
 DATA_SET_ITEMS = (
     StudyItem("table_1", "Table 1: the data sets", table_1_data_sets, needs=(_DATA,), parts=(DATASET_COLUMN,),
@@ -204,9 +204,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
             hint="name one of them",
         )
     if options.images is not None and options.study is None:
-        raise SalstatsError(
-            Setting("images"), " are of the cases of ", Setting("study"), hint="name that too"
-        )
+        raise SalstatsError(Setting("images"), " shows the cases of ", Setting("study"), hint="name that too")
     mean_options = _mean_options(options)
     metrics = names_in(options.metrics)
     compared_scores = scores_of_saliency_methods(scores, metrics)

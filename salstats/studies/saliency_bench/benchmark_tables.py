@@ -233,7 +233,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
     metrics = benchmark.names.order("metric", benchmark.means["metric"])
     means = benchmark.means
     if benchmark.is_printed:
-        # The printed Table 3 is of the models with several methods.
+        # The printed Table 3 has only models with several methods.
         means = benchmark.means_of_several_methods
     rows = pearson_over_data_sets(means, metrics)
     if rows.empty:

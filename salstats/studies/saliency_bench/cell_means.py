@@ -31,7 +31,7 @@ HEADINGS = {
 _ABBREVIATIONS = {
     "iou": "mIoU, mean intersection over union",
     "hit": "share of maps whose first maximum lies in the truth",
-    "hit_any": "share of maps of which any maximum lies in the truth",
+    "hit_any": "share of maps with any maximum in the truth",
     "insertion": "iAUC, area under the insertion curve",
     "deletion": "dAUC, area under the deletion curve, where less is better",
 }
@@ -220,8 +220,8 @@ def printed_means() -> pd.DataFrame:
 def pearson_over_data_sets(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Return Pearson's correlation of every two metrics over the data sets, per model and method.
 
-    The rows are those of models and methods with `MIN_DATA_SETS` data sets or more; there are no rows where
-    no model and method has as many, or where `means` have fewer than two of the metrics.
+    Models and methods with fewer than `MIN_DATA_SETS` data sets have no rows. There are no rows at all where
+    `means` have fewer than two of the metrics.
     """
     by = ["model", "method"]
     # A row for each data set of a model and method, a column of means for each metric.

@@ -199,7 +199,7 @@ def _images_of_median_score(benchmark: Benchmark) -> pd.DataFrame:
 
 
 def _scores_with_tasks(benchmark: Benchmark) -> pd.DataFrame:
-    """Return the scores; those without a column `task` are of the first task of the study."""
+    """Return the scores; without a column `task` they belong to the first task of the study."""
     scores = benchmark.scores
     assert scores is not None
     if "task" in scores.columns:
@@ -231,7 +231,7 @@ def _picks_note(picks: pd.DataFrame) -> str:
 
 
 def _metric_label(picks: pd.DataFrame) -> str:
-    """Name the metric that the images were picked by, such as IoU: the score of one image is no mIoU."""
+    """Name the metric that the images were picked by, such as IoU: an image has an IoU and no mean IoU."""
     return Labels().value("metric", picks["metric"].iloc[0])
 
 

@@ -94,7 +94,7 @@ From scores (--scores, --features, --full-scores)
   Files of the study's scripts are recognised by name: iou_results_per_cxr.csv,
   hitmiss_humanbenchmark_results_per_cxr.csv, num_instances.csv and so on, and probabilities.csv with a column
   per task.
-  Scores are of the true-positive slice, unless a column slice says full. --full-scores names scores of the
+  Scores belong to the true-positive slice, unless a column slice says full. --full-scores names scores of the
   full slice, which Table 3 and Extended Data 4 need.
   Everything is made but Fig. 1, Extended Data 1, the examples, and the pictures of Fig. 3. Masks are as they
   were scored; with the columns prob, tp, fp and fn, --cutoff empties those of low probability.
@@ -132,7 +132,7 @@ Example: salstats reproduce saporta2022 --scores scores.csv --full-scores full.c
 Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
 Example: salstats reproduce saporta2022 --data CheXlocalize --split val --validation CheXlocalize -o out
 """
-# Slices of items whose numbers are of other cases than the true positives.
+# Slices of items that use other cases than the true positives.
 _ALL_CASES = "all cases of the study"
 _TRUE_FINDINGS = "findings of the truth"
 

@@ -113,7 +113,7 @@ def feature_distributions(frames: StudyFrames) -> ItemResult:
     """Extended Data 8: letter values of the features."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by="task")
-    # `table_describe` shows how many values are 0 and 1, which is no fact of interest about a size or shape.
+    # `table_describe` would show how many values are 0 and 1, which matters for scores and not for features.
     edge_counts = dict.fromkeys(["n_zero", "share_zero", "n_one", "share_one"], 0)
     described = feature_statistics(frames).assign(binary=False, **edge_counts)
     names = {feature: feature_name(feature) for feature in FEATURES}
@@ -261,7 +261,7 @@ def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
         case_slice = full_slice_and_cutoffs_text(frames)
         note += cutoff_note(frames, inference)
     elif metric == "iou":
-        note += "; of findings that are there, where the study's table is of the full slice"
+        note += "; on findings that are present, where the study's table uses the full slice"
     return ItemResult(estimates, table, figure, slice=case_slice, note=note)
 
 

@@ -194,7 +194,7 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
     run_options: dict[str, Any] = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
     mask_options = values_by_option_and_method(**{name: getattr(options, name) for name in MASK_OPTIONS})
     if mask_options and main is None:
-        raise SalstatsError(Setting(next(iter(mask_options))), f" is of maps, and {study.source} has none")
+        raise SalstatsError(Setting(next(iter(mask_options))), f" needs maps, and {study.source} has none")
     colormap = smoothing_colormap(options)
     tuning = _tune(unscored, options, mask_options, colormap, run_options)
 

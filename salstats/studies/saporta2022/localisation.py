@@ -376,7 +376,7 @@ def mean_iou_on_full_slice(frames: StudyFrames) -> ItemResult:
 
 
 def _has_maps_and_people(rows: pd.DataFrame) -> bool:
-    """Tell whether rows are of people and of a saliency method."""
+    """Tell whether there are rows of people and of a saliency method."""
     methods = set(rows["method"])
     return HUMAN in methods and len(methods) > 1
 

@@ -1,4 +1,4 @@
-"""The numbers that the study printed, and the rules that tell whether results are of the same data.
+"""The numbers that the study printed, and the rules that tell whether results come from the same data.
 
 The article prints Table 3 and some numbers in its text. Executed notebooks of March 2021 print more, which
 the article superseded in places: they are shown beside what is found, and a difference is no error.
@@ -179,7 +179,7 @@ def _pooled_slopes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _has_printed_number_of_findings(frame: pd.DataFrame) -> bool:
-    """Tell whether hits are of as many findings as in print, with and without a score."""
+    """Tell whether there are as many findings as in print, with and without a hit or miss."""
     rows = _pooled_slopes(frame)
     rows = rows[(rows["outcome"] == "Hit rate") & (rows["term"] == "n_instances")]
     return (rows["n"] + rows["n_missing"]).tolist() == [_printed_positives_by_task().sum()]
@@ -209,7 +209,7 @@ def _printed_overall_slope_and_correlation() -> pd.DataFrame:
 
 
 def _has_table_3_cases(frame: pd.DataFrame) -> bool:
-    """Tell whether each row of Table 3 is of as many cases as the printed row."""
+    """Tell whether each row of Table 3 has as many cases as the printed row."""
     rows = _printed_table_3().merge(frame, "left", ["task", "term"], suffixes=("_printed", ""))
     return bool((rows["n_printed"] == rows["n"]).all())
 
@@ -238,7 +238,7 @@ def _support_devices_auroc() -> pd.DataFrame:
 
 
 def _has_printed_images_and_findings(frame: pd.DataFrame) -> bool:
-    """Tell whether AUROCs are of one model, all test images and as many findings as the study's."""
+    """Tell whether AUROCs come from one model, all test images and as many findings as in print."""
     if frame["task"].duplicated().any() or not (frame["n"] == N_IMAGES).all():
         return False
     return _has_equal_counts(frame.set_index("task")["n_positive"], _printed_positives_by_task())

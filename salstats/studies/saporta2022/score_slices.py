@@ -334,7 +334,7 @@ def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
     method, _, model = main.partition(":")
     is_main = (scores["method"] == method) & (scores["method"] != HUMAN)
     if model:
-        # Without a column of models no row is of the model.
+        # Without a column of models no row belongs to the model.
         models = scores.get("model", pd.Series("", index=scores.index))
         is_main &= models == model
     if not is_main.any():
@@ -355,7 +355,7 @@ def _saliency_series_names(scores: pd.DataFrame) -> list[str]:
 
 
 def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Keep the rows of a slice; rows that name none are of the true-positive slice."""
+    """Keep the rows of a slice; rows that name none belong to the true-positive slice."""
     if "slice" not in scores:
         if name == TRUE_POSITIVE:
             return scores
@@ -364,7 +364,7 @@ def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     other_slices = sorted(set(slices) - {TRUE_POSITIVE, FULL})
     if other_slices:
         raise ColumnError(
-            f"the column slice has {other_slices[0]!r}; this study is of {TRUE_POSITIVE!r} and {FULL!r}",
+            f"the column slice has {other_slices[0]!r}; this study uses {TRUE_POSITIVE!r} and {FULL!r}",
             column="slice",
             choices=(TRUE_POSITIVE, FULL),
         )
@@ -375,7 +375,7 @@ def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
     """Make the true-positive slice from the full one: the cases with a finding in any task."""
     if not {"tp", "fp", "fn"} <= set(full):
         raise ColumnError(
-            "the scores are of the full slice only",
+            "the scores belong to the full slice only",
             hint=Message(
                 "name the true-positive slice with ",
                 Setting("scores"),

@@ -350,7 +350,7 @@ def published_beside_other(published: pd.DataFrame, other: pd.DataFrame, keys: l
     )
     rows["conclusion"] = sign_words_shown_by_intervals(rows, "conf_low", "conf_high", "p_adjusted")
     if (published["term"] == "mean").all():
-        # Means are never negative, so that their sign is no conclusion.
+        # Means are never negative, so their sign says nothing.
         rows[["conclusion_published", "conclusion"]] = ""
     rows["changed"] = rows["conclusion_published"] != rows["conclusion"]
     return rows

@@ -88,7 +88,7 @@ class StudyInference:
     #: Follow the scripts: means of replicates, cases as independent.
     published: bool
     n_replicates: int = 1000
-    #: True where the classifier's AUROC is of patients, each with the largest probability of its views.
+    #: True where the classifier's AUROC compares patients, each with the largest probability of its views.
     by_patient: bool = False
 
     @property
@@ -297,7 +297,7 @@ def _with_wilson_intervals(estimates: pd.DataFrame, scores: pd.DataFrame, by: li
     """Replace the interval of each task's hit rate by Wilson's with the effective number of patients.
 
     Replicates of a few zeros and ones take few values, and if all scores are 1 they do not vary. An average
-    over tasks is no proportion and keeps its percentile interval.
+    over tasks is not a proportion and keeps its percentile interval.
     """
     hits = metric_rows(scores, "hit")
     if not len(hits):
@@ -328,7 +328,7 @@ def means(
 def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = HUMAN) -> pd.DataFrame:
     """Return the percentage decreases from people, or another reference, with their average over tasks.
 
-    Metrics of which the reference has no score are left out.
+    Metrics without a score of the reference are left out.
     """
     reference_scores = scores.loc[scores["method"] == reference].dropna(subset="score")
     scores = scores[scores["metric"].isin(reference_scores["metric"])].reset_index(drop=True)
@@ -347,7 +347,7 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
 
 
 def full_slice_of_main_and_people(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
-    """Return the full slice; as published, people's rows are of the cases that they or the truth mark."""
+    """Return the full slice; as published, people's rows are limited to cases that they or the truth mark."""
     rows = rows_of_main_and_people(frames, frames.full)
     if not inference.published:
         return rows
@@ -495,7 +495,7 @@ def _spearman(rows: pd.DataFrame, metric: str, inference: StudyInference, **grou
 def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
     """Return the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
 
-    Table 3 is of the full slice with cut-offs, or of the true-positive slice where the full one is not known.
+    Table 3 uses the full slice with cut-offs, or the true-positive slice where the full one is not known.
     """
     scores = frames.scores
     if metric == "iou" and FULL_SLICE in frames.available:
