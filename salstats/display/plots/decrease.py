@@ -70,8 +70,8 @@ def plot_decrease(  # noqa: C901, PLR0912
 ) -> Figure:
     """Draw a forest of the decrease, or difference, of each task and method from the reference.
 
-    Rows are tasks, methods stand above each other in a row, metrics are panels, each with its own axis. Below
-    the axis stands on which side of the reference a method is better, by the direction of the metric. A
+    Rows are tasks, methods stand above each other in a row, metrics are panels, each with its own axis. Text
+    below the axis says on which side of the reference a method is better, by the direction of the metric. A
     filled mark is conclusive, a hollow one is not; the average over tasks is a diamond in a last row set
     apart. Margins are dotted lines, and the text of what lies inside one ends with a dagger. A row without
     an estimate says so. Every two methods of several references are compared as "B vs A" or "B − A".

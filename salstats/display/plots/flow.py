@@ -396,7 +396,7 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
 
 
 def _excluded_scores_or_cases_text(row: pd.Series) -> str:
-    """Return the number of excluded scores; without rows for them, that of excluded cases or tasks."""
+    """Return the number of excluded scores or, without rows for these, of excluded cases or tasks."""
     if row["n_rows"]:
         return count_text(row["n_rows"])
     if row["n_cases"]:

@@ -154,7 +154,7 @@ def plot_forest(  # noqa: C901
         decreases leaves out numbers more than ten times as far from 0 as half of its rows reach; other axes
         hold all numbers.
     p_values : bool
-        Write the P values too, adjusted where there are such.
+        Write the P values too, adjusted ones where the frame has them.
     intercept : bool
         Draw the intercepts of models too.
     digits : int, optional

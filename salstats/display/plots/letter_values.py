@@ -183,7 +183,7 @@ def _box_colours(n_boxes: int) -> list[str]:
 
 
 def _marks_note(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
-    """Return a sentence on the line, boxes and dots, as far as there are such."""
+    """Return a sentence on the line and, where they are drawn, on boxes and dots."""
     marks = ["Line: median"]
     if len(boxes):
         marks.append("boxes: the middle share of the cases")

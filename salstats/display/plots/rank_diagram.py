@@ -311,7 +311,7 @@ def _name_text_layers(points: pd.DataFrame) -> list[Any]:
 
 
 def _pairs_without_bar_note(pairs: Sequence[str]) -> str:
-    """Return a sentence on pairs of methods that do not differ and that no bar joins, "" without such."""
+    """Return a sentence on pairs of methods that do not differ and that no bar joins, "" without any."""
     if not pairs:
         return ""
     named_pairs = list(pairs[:_MAX_NAMED])

@@ -494,7 +494,7 @@ def _lines_note(ranks: Estimates) -> str:
 
 
 def _rank_marks_note(ranks: pd.DataFrame, replicate_shares: pd.DataFrame | None) -> str:
-    """Return sentences on blobs, and on marks between two ranks, as far as there are such."""
+    """Return sentences on blobs and on marks between two ranks, "" if there are neither."""
     drawn_ranks = ranks["estimate"]
     notes = []
     if replicate_shares is not None:

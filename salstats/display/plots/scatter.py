@@ -129,8 +129,8 @@ def plot_scatter(
     ColumnError
         A name is neither a column nor a metric, or is not numeric; `colour` is also in `by`.
     SalstatsError
-        Nothing to draw; `x` and `y` are the same; an axis of several metrics; `fit` or `correlations` are of
-        other variables, or grouped by other columns.
+        Nothing to draw; `x` and `y` are the same; an axis of several metrics; `fit` or `correlations`
+        have other variables, or are grouped by other columns.
 
     Examples
     --------

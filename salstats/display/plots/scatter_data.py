@@ -175,7 +175,7 @@ def scatter_data(
 class _FigureColumns(NamedTuple):
     """Columns of a figure: those of `by`, those whose values have panels, and that of the colours.
 
-    The columns of the panels are those of `by`, and also that of the colours where these have own panels.
+    The columns of the panels are those of `by` and, where colours have their own panels, that of the colours.
     """
 
     by: list[str]

@@ -34,7 +34,7 @@ _ESTIMATE_BEYOND = "An arrow without a mark: the estimate, too, lies beyond the 
 def limits_of_cut_axes(
     frame: pd.DataFrame, limits: Limits | None, term: str | None, *, log: bool = False
 ) -> pd.DataFrame:
-    """Return the ends of the axis of each panel: columns `panel`, `low` and `high`, in all panels or in some.
+    """Return the ends of axes, in columns `panel`, `low` and `high`, for the panels whose axis has any.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def with_bars_cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: b
 def axis_end_of_rows(
     panel_of_row: pd.Series, limits: pd.DataFrame, end: Literal["low", "high"], default: float
 ) -> pd.Series:
-    """Return an end, "low" or "high", of the axis of the panel of each row, `default` where it has none."""
+    """Return an end, "low" or "high", of the axis of each row's panel, `default` where the axis has none."""
     end_of_panel = dict(zip(limits["panel"].astype(TEXT), limits[end].astype(float), strict=True))
     return panel_of_row.astype(TEXT).map(end_of_panel).astype(float).fillna(default)
 
@@ -231,7 +231,7 @@ def arrows_note(
 
 
 def lines_within_limits(lines: pd.DataFrame, column: str, limits: pd.DataFrame) -> pd.DataFrame:
-    """Return the vertical lines at the numbers of a column that are not beyond the axis of their panel."""
+    """Return the vertical lines, at the numbers in a column, that are not beyond the axis of their panel."""
     low = axis_end_of_rows(lines["panel"], limits, "low", -np.inf)
     high = axis_end_of_rows(lines["panel"], limits, "high", np.inf)
     return lines[(lines[column] >= low) & (lines[column] <= high)]

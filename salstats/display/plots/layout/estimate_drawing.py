@@ -133,7 +133,7 @@ def labels_of_panel_titles(
 ) -> dict[str, dict[Any, str]]:
     """Return the labels that make up the titles of panels, by column and value.
 
-    They are those of the values of `facet_column` (the column of further panels, if there is one), of the
+    The values are those of `facet_column` (the column of further panels, if there is one), of the
     metric and of `further_columns`. A single metric is named at the axis, not in the title, except for
     contrasts, whose axis names the reference.
     """

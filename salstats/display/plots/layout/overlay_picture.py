@@ -27,8 +27,8 @@ class Picture:
     grey, saliency : ndarray or None
         The image, from 0 to 1, and the map in its own unit; None where there is none.
     outlines : mapping
-        Outlines by their kind, as far as there are any: "truth", "human" or "mask"; each outline is an
-        array of points (row, col).
+        Outlines by their kind, "truth", "human" or "mask", of the kinds that the picture has; each outline
+        is an array of points (row, col).
     points : mapping
         Points (row, col) by their kind: "peak" of the map, "marked" by readers.
     n_readers : int

@@ -228,7 +228,7 @@ def _ends_of_axis(
 ) -> list[float]:
     """Return the smallest and the largest number of each panel, one after the other.
 
-    They are those of the whole figure unless `is_free`, and for panels without numbers.
+    Unless `is_free`, all panels have those of the whole figure, as do panels without numbers in any case.
     """
     numbers = _drawn_numbers(figure, aesthetics)
     smallest = numbers["number"].min()

@@ -111,7 +111,7 @@ def row_figure(
         A row per mark, with columns `panel`, `y` (vertical position in mm), `estimate`, `conf_low` and
         `conf_high`; optional columns are `method_label`, `fill` (the colour inside each mark) and `last`
         (whether a mark is of a summary, drawn as a diamond). A text stands instead of a mark where the
-        estimate is NaN, that of the column `no_mark` if there is one, and in the rows of a panel that have
+        estimate is NaN (the one in the column `no_mark`, if there is one), and in rows of a panel that have
         marks in other panels only.
     rows : FigureRows
         The rows of the figure with their labels.
