@@ -68,12 +68,14 @@ print(*codes, *sorted(imported), file=sys.stderr)
 @pytest.mark.parametrize(
     ("module", "package", "arguments"),
     [
-        ("openpyxl", "openpyxl", ["describe", "scores.xlsx"]),
+        pytest.param("openpyxl", "openpyxl", ["describe", "scores.xlsx"], marks=pytest.mark.slow),
         pytest.param(
             "docx", "python-docx", ["table", "means.csv", "-o", "means.docx"], marks=pytest.mark.slow
         ),
         pytest.param("lxml", "lxml", ["table", "means.csv", "-o", "means.docx"], marks=pytest.mark.slow),
-        ("plotnine", "plotnine", ["plot", "means.csv", "-o", "means.pdf"]),
+        pytest.param(
+            "plotnine", "plotnine", ["plot", "means.csv", "-o", "means.pdf"], marks=pytest.mark.slow
+        ),
         ("statsmodels", "statsmodels", ["regress", "scores.csv", "iou ~ elongation"]),
     ],
 )

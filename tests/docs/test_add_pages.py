@@ -12,15 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "developers").glob("add_*.md"))
 #: Pages whose examples need the extra `explain`.
 WITH_TORCH = ("add_more",)
-#: The page of which each run tries the examples; those of the others are slow.
-QUICK_PAGE = "add_table_ending"
 PARAMETERS = [
     pytest.param(
         page,
         id=page.stem,
         marks=[
             *([pytest.mark.torch] if page.stem in WITH_TORCH else []),
-            *([pytest.mark.slow] if page.stem != QUICK_PAGE else []),
+            # the site runs them, too, and these look for warnings
+            pytest.mark.slow,
         ],
     )
     for page in PAGES

@@ -32,7 +32,7 @@ def test_every_file_is_listed_with_what_has_to_be_known(reproduce):
 
 
 def test_every_page_of_a_figure_has_its_files(reproduce):
-    many = pd.DataFrame({"task": [f"Task {i}" for i in range(120)], "metric": "iou", "estimate": 0.5})
+    many = pd.DataFrame({"task": [f"Task {i}" for i in range(60)], "metric": "iou", "estimate": 0.5})
     figure = ss.plot_intervals(many.assign(conf_low=0.4, conf_high=0.6))
     assert len(figure.pages) > 1
     code, _, out = reproduce(StudyItem("figure_1", "Fig. 1: many", lambda _: ItemResult(many, None, figure)))

@@ -17,6 +17,8 @@ FLOW = ss.case_flow(SCORES, reference="human")
 # layers in the order they are drawn
 BOXES, ARROWS, TIPS_DOWN, TIPS_RIGHT = range(4)
 DPI = 200
+#: Further numbers of methods, widths and widths of files, tried by slow tests.
+FURTHER_SIZES = [(3, 89, 183), (3, 183, 183), (10, 89, 89), (10, 89, 183)]
 
 
 def contents(figure):
@@ -137,8 +139,14 @@ def test_arrows_lead_down_from_box_to_box_and_aside_to_what_is_excluded():
     np.testing.assert_allclose(tips_right["xend"], aside["xend"], atol=1)
 
 
-@pytest.mark.parametrize(("width", "saved"), [(89, 89), (89, 183), (183, 183)])
-@pytest.mark.parametrize("names", [3, 10])
+@pytest.mark.parametrize(
+    ("names", "width", "saved"),
+    [
+        (3, 89, 89),
+        (10, 183, 183),
+        *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in FURTHER_SIZES),
+    ],
+)
 def test_no_text_leaves_its_box_or_runs_into_another(names, width, saved):
     metrics = ("iou", "hit") if names == 3 else ("iou",)
     plot = ss.plot_flow(ss.case_flow(ragged(names, metrics), reference="method 0"), width=width)
