@@ -206,7 +206,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     with_references = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
     entries = distinct_term_and_factor_rows(with_references, drawing.labels)
-    values = []
+    values: list[Any] = []
     texts = []
     marks_per_row = []
     for entry in entries:

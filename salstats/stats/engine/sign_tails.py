@@ -41,7 +41,8 @@ def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
     """
     p_values = np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
     # more than 1,000 units may have a P value below the smallest positive number, but none of 0
-    return np.maximum(p_values, np.finfo(np.float64).tiny)
+    p_values[p_values == 0] = np.finfo(np.float64).tiny
+    return p_values
 
 
 def _p_value(unit_shares: np.ndarray, ties: float) -> float:
