@@ -132,7 +132,7 @@ def test_what_they_are_not_for_is_refused():
             ss.difference(several, reference="human", **options)
         with raises(ValueRangeError, option=option, value=choice, column="score"):
             ss.difference(scores_of(own / 2, other), reference="human", **options)
-        with raises(SalstatsError, option=option, value=choice, hint=f"{option}='wild' takes them"):
+        with raises(SalstatsError, option=option, value=choice, hint=f"{option}='wild' allows them"):
             ss.difference(scores_of(own, other, task="a"), reference="human", average="task", **options)
 
 
