@@ -40,3 +40,12 @@ def test_no_line_of_text_is_left_out_as_a_comment(page):
     # a line that begins with a percent sign is a comment in MyST
     text = re.sub(r"^(```+).*?^\1$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"^\s*%.*$", text, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "developers").glob("*.md")), ids=lambda page: page.stem)
+def test_constants_that_a_page_for_developers_names_are_in_the_code(page):
+    code = "\n".join(
+        file.read_text() for folder in ("salstats", "tests") for file in (ROOT / folder).rglob("*.py")
+    )
+    named = set(re.findall(r"`([A-Z_]{4,})`", page.read_text()))
+    assert named - set(re.findall(r"\w+", code)) == set()
