@@ -404,7 +404,7 @@ def count_sentence(
         counted_rows = single_estimates.subset(~is_empty)
     if not len(counted_rows.non_missing_numbers("n")):
         return ""
-    text = _observations_text(counted_rows, observation_noun)
+    text = _observations_and_units_text(counted_rows, observation_noun)
     if counted_rows.distinct_values("n_readers"):
         text += f" by {counted_range(counted_rows.non_missing_numbers('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
@@ -426,7 +426,7 @@ def _model_observations_sentence(estimates: Estimates) -> str:
     models = "in the model"
     if count_of_models(estimates) > 1:
         models = "per model"
-    text = f"{_observations_text(estimates, 'observation')} {models}"
+    text = f"{_observations_and_units_text(estimates, 'observation')} {models}"
     return f"{text}{_missing_count_text(estimates, 'incomplete and left out')}."
 
 
@@ -435,7 +435,7 @@ def _has_one_observation_per_unit(estimates: Estimates) -> bool:
     return np.array_equal(estimates.non_missing_numbers("n"), estimates.non_missing_numbers("n_units"))
 
 
-def _observations_text(estimates: Estimates, observation_noun: str) -> str:
+def _observations_and_units_text(estimates: Estimates, observation_noun: str) -> str:
     """Return the observations of estimates with their units: "136 to 140 scores of 109 to 114 patients".
 
     Where each unit has one observation, only the units are named: "64 patients".
@@ -477,7 +477,7 @@ def _summary_row_counts_text(estimates: Estimates, observation_noun: str, *, wit
             continue
         counts = count_range_text(rows.non_missing_numbers("n"))
         if with_units:
-            counts = _observations_text(rows, observation_noun)
+            counts = _observations_and_units_text(rows, observation_noun)
         texts.append(f"{name}, {counts}")
     if not texts:
         return ""

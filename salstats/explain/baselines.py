@@ -49,10 +49,10 @@ class Baseline(NamedTuple):
             return f"blur ({self.kernel} px, SD {self.sigma:g} px)"
         return self.name
 
-    def for_images(self, images: torch.Tensor, indices: Any = slice(None)) -> torch.Tensor:
+    def for_images(self, images: torch.Tensor, indices_among_all_images: Any = slice(None)) -> torch.Tensor:
         """Return the baselines of images, in their shape.
 
-        `indices` are those of the images among all images, since an array may hold a baseline for each.
+        `indices_among_all_images` matter for an array that holds a baseline for each of all images.
         """
         if self.name == "zero":
             return torch.zeros_like(images)
@@ -61,7 +61,7 @@ class Baseline(NamedTuple):
         if self.name == "blur":
             return _blurred(images, self.kernel, self.sigma)
         assert self.values is not None
-        values = self.values[indices] if self.has_array_for_each_image else self.values
+        values = self.values[indices_among_all_images] if self.has_array_for_each_image else self.values
         return values.to(images).expand_as(images)
 
 

@@ -28,7 +28,7 @@ class JoinedFile(NamedTuple):
     covariate: str | None
 
 
-Joined: TypeAlias = pd.DataFrame | JoinedFile
+TableToJoin: TypeAlias = pd.DataFrame | JoinedFile
 
 
 def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "features") -> pd.DataFrame:
@@ -182,14 +182,14 @@ def _identifier_text(column: pd.Series, frame_name: str) -> pd.Series:
     return column.astype(TEXT).reset_index(drop=True)
 
 
-def read_tables_to_join(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:
+def read_tables_to_join(join: Join | Sequence[Join], options: TableOptions) -> list[TableToJoin]:
     """Return the frames, and the tables of the files, that `join` names, in its order."""
     entries: Iterable[Any]
     if isinstance(join, str | os.PathLike | pd.DataFrame | Mapping) or not isinstance(join, Iterable):
         entries = [join]
     else:
         entries = join
-    tables: list[Joined] = []
+    tables: list[TableToJoin] = []
     for entry in entries:
         if isinstance(entry, pd.DataFrame):
             tables.append(entry)
@@ -223,17 +223,17 @@ def _check_covariate_name_and_path(name: object, path: object) -> None:
         )
 
 
-def all_columns_of_joined_files(tables: Sequence[Joined]) -> set[str]:
+def all_columns_of_joined_files(tables: Sequence[TableToJoin]) -> set[str]:
     """Return the names of all columns in joined files."""
     return {column for entry in tables if isinstance(entry, JoinedFile) for column in entry.table.columns}
 
 
-def paths_of_joined_files(tables: Sequence[Joined]) -> list[Path]:
+def paths_of_joined_files(tables: Sequence[TableToJoin]) -> list[Path]:
     """Return the paths of joined files."""
     return [entry.table.file for entry in tables if isinstance(entry, JoinedFile)]
 
 
-def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayout) -> pd.DataFrame:
+def join_tables(data: pd.DataFrame, tables: Sequence[TableToJoin], layout: ScoreLayout) -> pd.DataFrame:
     """Join the covariates of every table to the data, one table after the other."""
     for entry in tables:
         if isinstance(entry, pd.DataFrame):

@@ -135,7 +135,7 @@ class Labels:
         self._methods = _methods_and_references_of(frame)
         self._has_other_labels = _has_labels_besides_0_and_1(frame)
         #: Numeric variables of models by the column of marginal estimates that holds their values.
-        self._variables_of_numbers = _variable_by_number_column(frame)
+        self._variables_of_numbers = _model_variable_by_value_column(frame)
         #: Methods that stand first unless a user named them.
         self._references: tuple[str, ...] = ()
         #: Positions of values by column, of columns that are Categoricals.
@@ -488,7 +488,7 @@ def _distinct_values(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
     return list(frame[column].dropna().unique())
 
 
-def _variable_by_number_column(frame: pd.DataFrame | None) -> dict[str, str]:
+def _model_variable_by_value_column(frame: pd.DataFrame | None) -> dict[str, str]:
     """Return the numeric variable of each column of marginal estimates that holds values of one.
 
     The column `reference_level` has values of the variable before it. Other frames have no such columns.

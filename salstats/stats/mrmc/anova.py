@@ -229,14 +229,16 @@ class StandardError(NamedTuple):
     df: float
 
 
-def std_error_of_difference(table: AnovaTable, analysis: Analysis, first: int, second: int) -> StandardError:
+def std_error_of_method_difference(
+    table: AnovaTable, analysis: Analysis, first_method: int, second_method: int
+) -> StandardError:
     """Standard error of the difference of two methods' figures, and its degrees of freedom.
 
-    `first` and `second` are positions of methods. The variance is 2 error / readers.
+    `first_method` and `second_method` are positions of methods. The variance is 2 error / readers.
     """
     if table.nested and len(set(table.n_readers)) > 1:
         # A mean over many readers is more precise, so only the numbers of readers of these two methods count.
-        pair = [first, second]
+        pair = [first_method, second_method]
         table = replace(
             table,
             means=table.means[pair],

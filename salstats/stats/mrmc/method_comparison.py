@@ -37,8 +37,8 @@ from salstats.stats.mrmc.anova import (
     Analysis,
     AnovaTable,
     global_test,
-    std_error_of_difference,
     std_error_of_mean,
+    std_error_of_method_difference,
 )
 
 #: Value of the column `interval`.
@@ -313,7 +313,7 @@ def _group_rows_and_warnings(
         rows.append(row)
     difference_errors = []
     for i, j in _positions_of_compared_methods(methods, reference):
-        error, df = std_error_of_difference(table, analysis, i, j)
+        error, df = std_error_of_method_difference(table, analysis, i, j)
         if not error > smallest_error:
             error = 0.0
         difference_errors.append(error)

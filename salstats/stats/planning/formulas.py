@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from salstats.stats.mrmc.anova import ANALYSES, AnovaTable, std_error_of_difference
+from salstats.stats.mrmc.anova import ANALYSES, AnovaTable, std_error_of_method_difference
 
 #: Numbers, or arrays of numbers that broadcast together.
 Numbers = Any
@@ -180,7 +180,7 @@ def precision_of_readers(
             cov3=cov3,
         )
         analysis = ANALYSES[random_readers, random_cases]
-        std_error, df = std_error_of_difference(table, analysis, first=0, second=1)
+        std_error, df = std_error_of_method_difference(table, analysis, first_method=0, second_method=1)
         std_errors.append(std_error)
         dfs.append(df)
     shape = np.shape(n_cases)

@@ -30,7 +30,7 @@ class MovedPilot:
     flip_chances: np.ndarray | None = None
     #: Chance that the pairs of a unit are flipped by one random number that they share; otherwise each pair
     #: has its own.
-    shared_flip_chance: float = 0.0
+    shared_score_flip_chance: float = 0.0
 
     @property
     def expected_method_scores(self) -> np.ndarray:
@@ -61,7 +61,7 @@ class MovedPilot:
         covariances = self.pilot.unit_sums_of_complete_pairs(
             np.sqrt(variance)
         ) ** 2 - self.pilot.unit_sums_of_complete_pairs(variance)
-        return np.asarray(self.shared_flip_chance * covariances)
+        return np.asarray(self.shared_score_flip_chance * covariances)
 
     def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
@@ -93,7 +93,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     _check_effect_is_possible(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
         moved = MovedPilot(pilot, _flip_probabilities_of_pairs(pilot, target_mean))
-        return replace(moved, shared_flip_chance=_chance_that_unit_shares_flips(moved))
+        return replace(moved, shared_score_flip_chance=_chance_that_unit_shares_score_flips(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
     residual = residual - residual[pilot.is_complete_pair].mean()
@@ -121,7 +121,7 @@ def _flip_probabilities_of_pairs(pilot: Pilot, target_mean: float) -> np.ndarray
     return np.zeros_like(pilot.method_scores)
 
 
-def _chance_that_unit_shares_flips(moved: MovedPilot) -> float:
+def _chance_that_unit_shares_score_flips(moved: MovedPilot) -> float:
     """Chance of a shared flip that gives the moved differences the design effect of the pilot's.
 
     A design effect is the sum of squared sums of units over the sum of squares of pairs. The moved one is
@@ -143,7 +143,7 @@ def _chance_that_unit_shares_flips(moved: MovedPilot) -> float:
         pilot.unit_sums_of_complete_pairs(moved_difference) ** 2
         + pilot.unit_sums_of_complete_pairs(moved.flip_variances)
     ).sum()
-    shared = replace(moved, shared_flip_chance=1.0).flip_covariance_sums.sum()
+    shared = replace(moved, shared_score_flip_chance=1.0).flip_covariance_sums.sum()
     if shared <= 0:
         return 0.0
     chance = (design_effect * moved_squares_of_pairs - independent) / shared
@@ -260,5 +260,5 @@ class StudySampler:
         streams = [np.random.default_rng((self.seed, study, 1)).random(shape) for study in studies]
         numbers = np.concatenate(streams)
         shared_number = numbers[:, :1]
-        is_shared = numbers[:, 1:2] < self.moved.shared_flip_chance
+        is_shared = numbers[:, 1:2] < self.moved.shared_score_flip_chance
         return np.where(is_shared, shared_number, numbers[:, 2:])

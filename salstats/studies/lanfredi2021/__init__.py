@@ -189,7 +189,7 @@ def _add_options(parser: Parser) -> None:
     add("--replicates", type=int, default=100, metavar="N", help="samples behind each SD (100)")
 
 
-def _check_no_recording_options(options: argparse.Namespace) -> None:
+def _check_no_options_for_recordings(options: argparse.Namespace) -> None:
     """Raise an error where an option for scoring recordings is given without recordings."""
     parser = Parser()
     _add_options(parser)
@@ -201,7 +201,7 @@ def _check_no_recording_options(options: argparse.Namespace) -> None:
 def _open(options: argparse.Namespace) -> OpenedStudy:
     """Read the embedded scores or the workbooks, or find the recordings, which `load` scores."""
     if options.raw is None:
-        _check_no_recording_options(options)
+        _check_no_options_for_recordings(options)
     if options.data is not None:
         return _study_of_scores(read_workbooks(options.data))
     if options.raw is None:
@@ -246,7 +246,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
             " are scores already",
             hint="name one of them",
         )
-    _check_no_recording_options(options)
+    _check_no_options_for_recordings(options)
     return _study_of_scores(study_scores(scores))
 
 

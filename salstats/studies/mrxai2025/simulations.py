@@ -147,7 +147,9 @@ def masks_maker(*names: str) -> Callable[[Any], ItemResult]:
         sizes = simulations.sizes
         sizes = sizes[sizes["simulation"].isin(names)].reset_index(drop=True)
         figure = plot_masks({name: simulations.series[name] for name in names})
-        return ItemResult(sizes, _sizes_table(sizes), figure, note=note_text(_SHAPE_NOTE, steps_note(names)))
+        return ItemResult(
+            sizes, _mask_pixels_table(sizes), figure, note=note_text(_SHAPE_NOTE, steps_note(names))
+        )
 
     return make
 
@@ -172,7 +174,7 @@ def steps_note(simulations: Sequence[str]) -> str:
     return " ".join([STEPS_NOTE, *sentences])
 
 
-def _sizes_table(sizes: pd.DataFrame) -> GT:
+def _mask_pixels_table(sizes: pd.DataFrame) -> GT:
     """Make a table of the pixels of truth, explanation and overlap of each step."""
     columns = {
         TableColumn("Truth", ("Pixels",), "right"): "n_truth",

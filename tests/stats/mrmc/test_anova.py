@@ -7,8 +7,8 @@ from salstats.stats.mrmc.anova import (
     ANALYSES,
     anova_table,
     global_test,
-    std_error_of_difference,
     std_error_of_mean,
+    std_error_of_method_difference,
     variance_components_of_table,
 )
 
@@ -74,7 +74,8 @@ def test_errors_of_differences_and_means_are_those_of_r(name, called, given, r_e
     parts = anova_table(values, covariance, methods, readers)
     pairs = [(i, j) for i in range(len(parts.means)) for j in range(i + 1, len(parts.means))]
     found = [
-        (parts.means[i] - parts.means[j], *std_error_of_difference(parts, analysis, i, j)) for i, j in pairs
+        (parts.means[i] - parts.means[j], *std_error_of_method_difference(parts, analysis, i, j))
+        for i, j in pairs
     ]
     np.testing.assert_allclose(found, expected[["estimate", "se", "df"]].to_numpy(), rtol=ROUNDING)
 
@@ -103,7 +104,7 @@ def test_nested_readers_are_those_of_r(r_data, r_expected):
     assert [found.statistic, found.df, found.df_residual, found.p_value] == pytest.approx(
         expected[["F", "df1", "df2", "p"]].to_numpy(dtype=float), rel=ROUNDING
     )
-    error, df = std_error_of_difference(parts, ANALYSES[True, True], 0, 1)
+    error, df = std_error_of_method_difference(parts, ANALYSES[True, True], 0, 1)
     assert [error, df] == pytest.approx(expected[["se", "df2"]].to_numpy(dtype=float), rel=ROUNDING)
 
 
@@ -114,7 +115,7 @@ def test_nested_readers_of_different_numbers_give_one_test():
     methods, readers = np.repeat([0, 1], [3, 5]), np.arange(8)
     parts = anova_table(scores.mean(axis=0), np.cov(scores.T) / 40, methods, readers)
     for analysis in ANALYSES.values():
-        error, df = std_error_of_difference(parts, analysis, 0, 1)
+        error, df = std_error_of_method_difference(parts, analysis, 0, 1)
         test = global_test(parts, analysis)
         gap = parts.means[0] - parts.means[1]
         assert (gap / error) ** 2 == pytest.approx(test.statistic, rel=1e-12)

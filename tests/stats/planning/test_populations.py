@@ -79,7 +79,7 @@ def test_hits_of_one_unit_keep_their_design_effect():
     drawn = pairs.method_scores - pairs.reference_scores
     drawn = (drawn - drawn.mean()).reshape(-1, 4)
     found = (drawn.sum(axis=1) ** 2).sum() / (drawn**2).sum()
-    assert 0 < population.shared_flip_chance < 1
+    assert 0 < population.shared_score_flip_chance < 1
     assert expected > 1.5
     assert found == pytest.approx(expected, rel=0.03)
 
