@@ -205,7 +205,7 @@ OLD = {
     "stats.engine.intervals.RECORDS": (
         "order basic normal t cr2 wilson_t wild wilson exact logit bootstrap_t_log delta jackknife bca "
         "studentized fieller woodruff mover rank_score bonett-wright obuchowski mcgraw-wong "
-        "fleiss-cohen-everitt fleiss lin bland-altman obuchowski-rockette"
+        "fleiss-cohen-everitt fleiss lin bland-altman obuchowski-rockette wald"
     ),
     "stats.engine.paired_tests.RECORDS": "bootstrap t cr2 wilcoxon mcnemar signflip wild",
     "stats.engine.rank_schemes.RECORDS": "mean median mean-rank median-rank",
