@@ -513,7 +513,7 @@ COMMANDS = (
             "width": "Width of the figure in mm.",
         },
         output_help="Write .pdf, .svg, .eps, .png or .tif, and the caption as .txt.",
-        summary="Draw maps of the worst, middle and best cases over their images.",
+        summary="Draw maps of the worst, median and best cases over their images.",
         other_names=("overlay", "overlays"),
         main_parameters=("scores", "metric", "methods"),
     ),
