@@ -33,8 +33,12 @@ DESIGNS = "docs/explanation/designs.md"
 MEANS = "statistic == 'mean' and not scenario.str.contains('sparse|failures')"
 SPARSE_MEANS = "statistic == 'mean' and scenario.str.startswith('sparse')"
 WEIGHTED_HITS = "statistic == 'weighted mean' and scenario.str.contains('hit')"
+WEIGHTED_DIFFERENCES = "statistic == 'weighted difference'"
 THREE_READERS = "statistic == 'difference of readers' and scenario.str.contains('3 readers')"
+RANKS = "statistic == 'rank' and n_units <= 100"
 EQUAL_RANKS = "statistic == 'rank' and scenario.str.startswith('two equal')"
+MEDIANS = "statistic in ('median', 'median difference')"
+MIXED = "statistic == 'difference by mixed model'"
 RARE_KAPPAS = 'statistic == "Fleiss\'s kappa" and scenario == "rare hits"'
 FAILURES = "scenario.str.contains('failures')"
 ORDERED = "statistic == 'effect' and scenario.str.startswith('ordered') and n_units == 10"
@@ -197,8 +201,43 @@ def test_most_defaults_that_fail_are_those_that_the_front_page_names(coverage):
         (DESIGNS, f"{ORDERED} and cluster == '1'", "hold in {} %"),
         (DESIGNS, f"{ORDERED} and cluster != '1'", "in {} %"),
         (DESIGNS, f"{RARE_KAPPAS} and n_units <= 30", "hold in {} %"),
-        (DESIGNS, f"{EQUAL_RANKS} and n_units <= 100", "held in {} %"),
-        (DESIGNS, "statistic == 'rank limits'", "({} %)"),
+        (DESIGNS, f"{EQUAL_RANKS} and n_units <= 100", "hold in {} %"),
+        (DESIGNS, "statistic == 'rank limits'", "they hold in {} %"),
+        ("agreement", "statistic in @AGREEMENT and n_units == 30", "(contain the true value) in {} %"),
+        ("agreement", f"{RARE_KAPPAS} and n_units == 10", "hold in {} % with 10 units"),
+        ("agreement", f"{RARE_KAPPAS} and n_units == 30", "in {} % with 30"),
+        ("agreement", "statistic == 'AC1' and n_units == 10", '`"ac1"` hold in {} %'),
+        ("agreement", "statistic == 'AC1' and n_units == 30", "% and in {} %"),
+        ("bounded_scores", f"{ORDERED} and cluster == '1'", "held in {} % (with `cr2`"),
+        ("medians", "statistic == 'median'", "| median | {} % |"),
+        ("medians", "statistic == 'median difference'", "| difference of medians | {} % |"),
+        ("medians", f"{MEDIANS} and cluster == 'few huge'", "40 images each ({} %;"),
+        ("medians", "statistic == 'median' and cluster != 'few huge'", "otherwise {} % for the median"),
+        (
+            "medians", "statistic == 'median difference' and cluster != 'few huge'",
+            "% for the median and {} % for the difference",
+        ),
+        ("medians", "statistic == 'median' and cluster == 'few huge' and n_units == 30", "{} % for medians"),
+        (
+            "medians", "statistic == 'median difference' and cluster == 'few huge' and n_units == 30",
+            "{} % for differences",
+        ),
+        (
+            "medians",
+            "statistic == 'median difference' and cluster == 'few huge' and n_units == 20 and icc == 0.8",
+            "intervals of differences hold in {} %",
+        ),
+        ("missing_and_weights", f"{WEIGHTED_HITS} and n_units == 10", "held in {} % of simulated studies"),
+        ("missing_and_weights", "statistic == 'weighted mean' and n_units == 30", "hit rates held in {} %"),
+        ("missing_and_weights", f"{WEIGHTED_DIFFERENCES} and n_units == 30", "differences in {} %"),
+        ("mixed_models", f"{MIXED} and scenario.str.contains('3 readers')", "held in {} % with 3 readers"),
+        ("mixed_models", f"{MIXED} and scenario.str.contains('4 readers')", "in {} % with 4"),
+        ("mixed_models", f"{MIXED} and scenario.str.contains('6 readers')", "in {} % with 6"),
+        ("mrmc", "statistic == 'difference of readers'", "intervals held in {} %; with three readers"),
+        ("mrmc", THREE_READERS, "with three readers in {} %"),
+        ("ranks", f"{RANKS} and not ({EQUAL_RANKS})", "held in {} % if means were well separated"),
+        ("ranks", f"{EQUAL_RANKS} and n_units <= 100", "in {} % if two of five were equal"),
+        ("ranks", "statistic == 'rank limits'", "`rank_limits` held in {} %"),
         ("docs/start/first_scores.md", "statistic == 'mean' and n_units == 10", "true mean in {} %"),
         ("docs/tutorials/paper.md", "statistic == 'mean' and n_units == 100", "true mean in {} %"),
         ("docs/tutorials/paper.md", "statistic == 'hit rate' and n_units == 100", "true hit rate in {} %"),
@@ -206,7 +245,8 @@ def test_most_defaults_that_fail_are_those_that_the_front_page_names(coverage):
 )  # fmt: skip
 def test_pages_quote_the_atlas(coverage, page, where, quoted):
     covered = 100 * coverage[coverage["role"] == "default"].query(where)["coverage"]
-    text = " ".join((ROOT / page).read_text().split())
+    path = ROOT / page if page.endswith(".md") else ROOT / "docs" / "explanation" / f"{page}.md"
+    text = " ".join(path.read_text().split())
     assert quoted.format(f"{covered.min():.0f} to {covered.max():.0f}") in text
 
 
