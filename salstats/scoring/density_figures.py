@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.picture_layer import (
     DEFAULT_STYLE,
     GROUND,
@@ -60,7 +60,7 @@ def shares_above_minimum(values: np.ndarray) -> np.ndarray:
     return np.full(values.shape, 1 / values.size)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_densities(
     maps: Mapping[str, np.ndarray | None],
     *,

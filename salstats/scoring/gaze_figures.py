@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -31,7 +31,7 @@ _FIXATIONS = "Fixations"
 _MEAN_MAP = "Mean fixation map"
 
 
-@plot_function
+@keep_call_in_figure
 def plot_gaze(
     study: Study,
     case: str,

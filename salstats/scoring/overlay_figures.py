@@ -16,7 +16,7 @@ from salstats.display.plots.gallery import (
     picked_metric,
     series_titles_and_shared_notes,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import picture_without_map_and_outlines, saliency_range
 from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map_style
@@ -41,7 +41,7 @@ from salstats.study import Series, Study
 _SCALES = ("each", "shared")
 
 
-@plot_function
+@keep_call_in_figure
 def plot_overlay(
     study: Study,
     case: str,
@@ -148,7 +148,7 @@ def plot_overlay(
     return overlay(panel, names, width, pixel_widths_mm(spacing), style, with_image=with_image)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_gallery(
     study: Study,
     cases: pd.DataFrame,

@@ -17,7 +17,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     check_drawable,
     rows_with_both_limits,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle, font
@@ -47,7 +47,7 @@ _NUMBER_PT = 6.0
 _NUMBER_DIGITS = 2
 
 
-@plot_function
+@keep_call_in_figure
 def plot_agreement(
     scores: pd.DataFrame,
     limits: pd.DataFrame,
@@ -118,9 +118,11 @@ def plot_agreement(
     is_drawn = are_in_drawn_panels(estimates, groups)
     drawn_limits = estimates.subset(is_drawn)
     frame = drawn_limits.frame
-    is_linked = _are_readings_in_pairs(drawn_limits)
-    points = _distinct_points_with_counts(scores, frame, groups, is_linked=is_linked)
-    pair_texts = _pair_texts(estimates.frame, frame_labels)
+    are_readings_paired = _are_readings_in_pairs(drawn_limits)
+    points = _distinct_reading_pairs_with_counts(
+        scores, frame, groups, are_readings_paired=are_readings_paired
+    )
+    pair_texts = _rater_pair_texts(estimates.frame, frame_labels)
     undefined_rows = estimates.frame[~is_drawn]
     missing_limits = estimates.with_frame_and_new_keys(
         undefined_rows.assign(pair=undefined_rows["pair"].map(pair_texts))
@@ -140,10 +142,10 @@ def plot_agreement(
     figure = (
         Figure(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
-        + _band_layers(frame)
+        + _interval_band_layers(frame)
         + _mark_layers(points)
-        + _line_layers(frame)
-        + _number_layers(frame)
+        + _bias_and_limit_line_layers(frame)
+        + _bias_and_limit_number_layers(frame)
         + number_axes(grid.panel_width, height)
         + grid.elements(
             height,
@@ -151,7 +153,11 @@ def plot_agreement(
             y=f"Difference in {score}",
             notes=[
                 scope_note(frame, frame_labels, ("method", "task")),
-                *_caption_sentences(drawn_limits.with_frame_and_new_keys(frame), points, is_linked=is_linked),
+                *_caption_sentences(
+                    drawn_limits.with_frame_and_new_keys(frame),
+                    points,
+                    are_readings_paired=are_readings_paired,
+                ),
                 not_drawn_sentence(missing_limits, frame_labels, groups),
             ],
         )
@@ -160,11 +166,11 @@ def plot_agreement(
     return grid.divided_into_pages(figure, height)
 
 
-def _pair_texts(limits: pd.DataFrame, labels: Labels) -> dict[Any, str]:
+def _rater_pair_texts(agreement_limits: pd.DataFrame, labels: Labels) -> dict[Any, str]:
     """Return the text of each pair of raters: "Reader 1 − Reader 2"."""
-    rater_column = str(limits["over"].iloc[0])
+    rater_column = str(agreement_limits["over"].iloc[0])
     texts = {}
-    for pair, rows in limits.groupby("pair", sort=False):
+    for pair, rows in agreement_limits.groupby("pair", sort=False):
         first = labels.value(rater_column, rows["first"].iloc[0])
         second = labels.value(rater_column, rows["second"].iloc[0])
         texts[pair] = f"{first} \N{MINUS SIGN} {second}"
@@ -185,19 +191,19 @@ def _are_readings_in_pairs(limits: Estimates) -> bool:
     return all(bool(linked) for linked in limits.distinct_values("linked"))
 
 
-def _distinct_points_with_counts(
-    scores: pd.DataFrame, limits: pd.DataFrame, groups: list[str], *, is_linked: bool
+def _distinct_reading_pairs_with_counts(
+    scores: pd.DataFrame, agreement_limits: pd.DataFrame, groups: list[str], *, are_readings_paired: bool
 ) -> pd.DataFrame:
     """Return the distinct pairs of readings of the drawn groups: `mean`, `difference`, and their count `n`.
 
-    `groups` are the grouping columns of `limits`, and `is_linked` is whether the readings of a
-    case by two raters belong together in pairs. Raises if the scores lack one of the groups.
+    `groups` are the grouping columns of `agreement_limits`, and `are_readings_paired` is whether the readings
+    of a case by two raters belong together in pairs. Raises if the scores lack one of the groups.
     """
     by = [column for column in groups if column != "pair"]
-    rater_column = str(limits["over"].iloc[0])
-    readings = mean_and_difference_of_reading_pairs(scores, rater_column, by, linked=is_linked)
+    rater_column = str(agreement_limits["over"].iloc[0])
+    readings = mean_and_difference_of_reading_pairs(scores, rater_column, by, linked=are_readings_paired)
     readings[groups] = readings[groups].astype(TEXT)
-    drawn_groups = limits[groups].drop_duplicates().astype(TEXT)
+    drawn_groups = agreement_limits[groups].drop_duplicates().astype(TEXT)
     points = readings.merge(drawn_groups, on=groups)
     if len(points.groupby(groups)) < len(drawn_groups):
         raise SalstatsError(
@@ -209,39 +215,41 @@ def _distinct_points_with_counts(
     return counts.rename(columns={"size": "n"})
 
 
-def _band_layers(limits: pd.DataFrame) -> list[Any]:
+def _interval_band_layers(agreement_limits: pd.DataFrame) -> list[Any]:
     """Return layers of bands for the intervals of the bias and the limits of agreement."""
     band = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
     layers = []
     for term, style in _LINES.items():
-        rows = rows_with_both_limits(limits[limits["term"] == term]).assign(left=-np.inf, right=np.inf)
+        rows = rows_with_both_limits(agreement_limits[agreement_limits["term"] == term]).assign(
+            left=-np.inf, right=np.inf
+        )
         if len(rows):
             layers.append(p9.geom_rect(band, rows, fill=style.colour, alpha=0.15, size=0, inherit_aes=False))
     return layers
 
 
-def _line_layers(limits: pd.DataFrame) -> list[Any]:
+def _bias_and_limit_line_layers(agreement_limits: pd.DataFrame) -> list[Any]:
     """Return layers of the lines of the bias and the limits of agreement."""
     line = p9.aes(yintercept="estimate")
     layers = []
     for term, style in _LINES.items():
-        rows = limits[limits["term"] == term]
+        rows = agreement_limits[agreement_limits["term"] == term]
         if len(rows):
             layers.append(p9.geom_hline(line, rows, color=style.colour, linetype=style.linetype, size=0.6))
     return layers
 
 
-def _number_layers(limits: pd.DataFrame) -> list[Any]:
+def _bias_and_limit_number_layers(agreement_limits: pd.DataFrame) -> list[Any]:
     """Return layers of the numbers of the lines, at their right end.
 
     The numbers of the limits of agreement stand on the side of the bias.
     """
-    texts = limits.groupby("panel", observed=True)["estimate"].transform(
+    texts = agreement_limits.groupby("panel", observed=True)["estimate"].transform(
         lambda estimates: column_texts(estimates, _NUMBER_DIGITS)
     )
     # a minus sign instead of a hyphen, as at the axis
     texts = texts.str.replace("-", "\N{MINUS SIGN}")
-    rows = limits.assign(text=texts, right=np.inf)
+    rows = agreement_limits.assign(text=texts, right=np.inf)
     number = p9.aes("right", "estimate", label="text")
     layers = []
     for term, style in _LINES.items():
@@ -277,16 +285,18 @@ def _mark_layers(points: pd.DataFrame) -> list[Any]:
     return [p9.geom_point(p9.aes(size="n"), **style), p9.scale_size(range=_MARK_SIZES)]
 
 
-def _caption_sentences(limits: Estimates, points: pd.DataFrame, *, is_linked: bool) -> list[str]:
+def _caption_sentences(
+    agreement_limits: Estimates, points: pd.DataFrame, *, are_readings_paired: bool
+) -> list[str]:
     """Return the sentences of the caption on the difference, lines, marks and bands."""
     notes = []
-    pair = limits.only_value("pair")
+    pair = agreement_limits.only_value("pair")
     if pair is not None:
         notes.append(f"Difference: {pair}.")
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
-    if not is_linked:
+    if not are_readings_paired:
         notes.append("Marks: means of each case's readings.")
-    notes.append(interval_caption(limits, mark="Bands"))
+    notes.append(interval_caption(agreement_limits, mark="Bands"))
     if points["n"].max() > 1:
         notes.append(f"Area of marks: equal pairs, up to {points['n'].max()}.")
     return notes

@@ -16,7 +16,7 @@ from salstats.display.plots.layout.captions import (
 )
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
 from salstats.display.plots.layout.estimate_drawing import metric_title_texts
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions_in_groups
@@ -103,7 +103,7 @@ _OPAQUE_POINTS = 40
 _POINT_ALPHAS = (0.15, 0.8)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_box(
     scores: pd.DataFrame,
     *,
@@ -240,9 +240,9 @@ def plot_box(
     notes = [
         scope_note(scores, frame_labels, unnamed_columns),
         _boxes_note(defined_boxes, places, clouds, points, outliers),
-        _proportions_note(defined_boxes, frame_labels),
+        _binary_score_bars_note(defined_boxes, frame_labels),
         legend_note,
-        _counts_note(boxes),
+        _score_counts_note(boxes),
         groups_without_value_note(boxes[boxes["n"] == 0], groups, "a defined score", frame_labels),
         caution_note(boxes),
     ]
@@ -417,7 +417,7 @@ def _boxes_note(
     return capitalized(f"{'; '.join(parts)}.")
 
 
-def _proportions_note(defined_boxes: pd.DataFrame, labels: Labels) -> str:
+def _binary_score_bars_note(defined_boxes: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence on bars, which are proportions of scores that are 0 or 1; "" without bars."""
     if not defined_boxes["bar"].any():
         return ""
@@ -428,7 +428,7 @@ def _proportions_note(defined_boxes: pd.DataFrame, labels: Labels) -> str:
     return f"{subject} are 0 or 1, so bars and diamonds are the share of 1."
 
 
-def _counts_note(boxes: pd.DataFrame) -> str:
+def _score_counts_note(boxes: pd.DataFrame) -> str:
     """Return a sentence on the number of scores in a box, and of the undefined ones."""
     n = boxes.loc[boxes["n"] > 0, "n"]
     counts = f"n = {counted_range(n, 'score')}"

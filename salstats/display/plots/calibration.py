@@ -15,12 +15,12 @@ from salstats.display.plots.layout.curve_panels import (
     estimate_texts_of_curves,
     first_point_of_curves,
     lines_with_bands,
-    prediction_sentence,
+    predictor_and_response_sentence,
     rate_axes,
     read_curves,
 )
 from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import GUIDE, LINE_MM, font
@@ -42,7 +42,7 @@ _BARS_MM = 5.0
 _MIN_BAR_MM = 0.4
 
 
-@plot_function
+@keep_call_in_figure
 def plot_calibration(
     curves: pd.DataFrame,
     *,
@@ -113,11 +113,11 @@ def plot_calibration(
         if have_limits:
             texts["text"] = texts["full_text"]
         texts = groups.with_line_and_panel(texts, own_panels=True)
-        text_layers = _text_layers(texts, rows, grid.panel_width, height)
+        text_layers = _calibration_text_layers(texts, rows, grid.panel_width, height)
     notes = [
         scope_note(rows, frame_labels, columns),
-        prediction_sentence(points, frame_labels, "as a prediction of"),
-        _bins_note(rows),
+        predictor_and_response_sentence(points, frame_labels, "as a prediction of"),
+        _points_and_bars_note(rows),
         interval_caption(points.subset(points.has_estimate_and_both_limits)),
         _calibration_note(calibration, have_limits=have_limits),
         count_sentence(points, "row", "missing"),
@@ -173,19 +173,21 @@ def _widest_text_mm(texts: pd.Series) -> float:
     return max(text_width_mm(line, _TEXT_PT) for text in texts for line in text.split("\n"))
 
 
-def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, height: float) -> list[Any]:
+def _calibration_text_layers(
+    texts: pd.DataFrame, points: pd.DataFrame, panel_width: float, height: float
+) -> list[Any]:
     """Return layers of texts in the lower right or upper left corner of each panel, where fewer marks are.
 
-    `texts` has a row for each panel, `rows` the points; a panel has a width and a height in mm.
+    `texts` has a row for each panel, `points` a row for each point; a panel has a width and a height in mm.
     """
     text_width = _widest_text_mm(texts["text"]) / panel_width
     text_height = len(_WRITTEN_TERMS) * LINE_MM / height
-    low = rows["conf_low"].fillna(rows["estimate"])
-    high = rows["conf_high"].fillna(rows["estimate"])
-    is_lower_right = (rows["predicted"] > 1 - text_width) & (low < text_height)
-    is_upper_left = (rows["predicted"] < text_width) & (high > 1 - text_height)
-    n_lower_right = is_lower_right.groupby(rows["panel"], observed=True).sum()
-    n_upper_left = is_upper_left.groupby(rows["panel"], observed=True).sum()
+    low = points["conf_low"].fillna(points["estimate"])
+    high = points["conf_high"].fillna(points["estimate"])
+    is_lower_right = (points["predicted"] > 1 - text_width) & (low < text_height)
+    is_upper_left = (points["predicted"] < text_width) & (high > 1 - text_height)
+    n_lower_right = is_lower_right.groupby(points["panel"], observed=True).sum()
+    n_upper_left = is_upper_left.groupby(points["panel"], observed=True).sum()
     stands_below = texts["panel"].map(n_lower_right <= n_upper_left).astype("bool")
     below = texts[stands_below].assign(x=1.0, y=0.0)
     above = texts[~stands_below].assign(x=0.0, y=1.0)
@@ -230,7 +232,7 @@ def _histogram_bars(bins: pd.DataFrame, panel_width: float, height: float) -> pd
     )
 
 
-def _bins_note(bins: pd.DataFrame) -> str:
+def _points_and_bars_note(bins: pd.DataFrame) -> str:
     """Return a sentence on the points, and on the bars of the bins."""
     n_bins = bins.groupby("panel", observed=True)["bin"].nunique()
     return (

@@ -14,7 +14,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_or_independence_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
@@ -82,7 +82,7 @@ _MAX_GROUP_PANELS = 4
 
 
 @dataclass(frozen=True)
-class _TileFrame:
+class _PlacedCorrelations:
     """Correlations with their place in the figure.
 
     Attributes
@@ -92,13 +92,13 @@ class _TileFrame:
     legend_title_ending : str
         End of the legend's title, which names the variables that neither rows nor columns nor panels name:
         " of IoU and Confidence".
-    n_in_row : int
+    n_panels_together : int
         Number of panels that belong side by side.
     """
 
     frame: pd.DataFrame
     legend_title_ending: str
-    n_in_row: int
+    n_panels_together: int
 
 
 class _Correlations(NamedTuple):
@@ -110,7 +110,7 @@ class _Correlations(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _TileDimensions:
+class _TileLayoutColumns:
     """Names of the columns of a frame whose values are the rows, the columns and the panels of tiles.
 
     They are grouping columns, and `first` and `second`, the two variables of a pair.
@@ -121,7 +121,7 @@ class _TileDimensions:
     panels: list[str]
 
 
-@plot_function
+@keep_call_in_figure
 def plot_correlation(
     correlations: pd.DataFrame,
     *,
@@ -198,7 +198,7 @@ def plot_correlation(
             column="p_value",
         )
     varying_groups = [column for column in groups if frame[column].nunique(dropna=False) > 1]
-    placed = _tile_frame(frame, varying_groups, frame_labels)
+    placed = _correlations_with_tile_places(frame, varying_groups, frame_labels)
     titles = list(placed.frame["panel"].cat.categories)
     column_labels = list(placed.frame["column"].cat.categories)
     row_names = _wrapped_row_names(list(placed.frame["row"].cat.categories))
@@ -210,7 +210,7 @@ def plot_correlation(
         fits_column = len(titles) == 1 and names_mm + _READABLE_TILE_MM * n_tiles <= COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     if n_columns is None:
-        n_columns = _default_n_columns(len(titles), n_tiles, width - names_mm, placed.n_in_row)
+        n_columns = _default_n_columns(len(titles), n_tiles, width - names_mm, placed.n_panels_together)
     grid = panel_grid(titles, n_columns, width, left_mm=names_mm)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
@@ -287,17 +287,17 @@ def _wrapped_row_names(labels: list[str]) -> list[str]:
     return list(wrapped_texts(labels, NAME_CHARS, n_lines).values())
 
 
-def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_row: int) -> int:
-    """Return the number of panels side by side in a width in mm, if possible a multiple of `n_in_row`.
+def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, preferred_divisor: int) -> int:
+    """Return the number of panels side by side in a width in mm, if possible a multiple of a divisor.
 
-    `n_tiles` is the number of tiles side by side in a panel.
+    `n_tiles` is the number of tiles side by side in a panel, and `preferred_divisor` that divisor.
     """
     min_panel_mm = max(_READABLE_TILE_MM * n_tiles, _MIN_PANEL_MM)
     n_fitting = max(int((available_mm + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
     n_rows = math.ceil(n_panels / n_fitting)
     n_columns = math.ceil(n_panels / n_rows)
     # the largest multiple up to `n_columns`, if there is one
-    return n_columns - n_columns % min(n_in_row, n_columns)
+    return n_columns - n_columns % min(preferred_divisor, n_columns)
 
 
 def _tile_height_mm(tile_width: float, row_names: list[str]) -> float:
@@ -339,7 +339,9 @@ def _read_correlations(correlations: object) -> _Correlations:
     return _Correlations(estimates, groups, estimates.only_term or "Correlation")
 
 
-def _tile_frame(correlations: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _TileFrame:
+def _correlations_with_tile_places(
+    correlations: pd.DataFrame, groups: Sequence[str], labels: Labels
+) -> _PlacedCorrelations:
     """Return the row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
     variables = labels.label_by_value("term", correlations[["x", "y"]].to_numpy().ravel())
@@ -368,20 +370,20 @@ def _tile_frame(correlations: pd.DataFrame, groups: Sequence[str], labels: Label
         methods = sorted(texts["method"], key=lambda method: method != HUMAN)
         texts["method"] = {method: texts["method"][method] for method in methods}
     n_groups = len(correlations[list(groups)].drop_duplicates())
-    dimensions = _tile_dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
+    layout_columns = _tile_layout_columns(texts, groups, n_groups, has_kinds=bool(kinds))
 
     def labels_of(columns: Sequence[str]) -> pd.Categorical:
         """Return the joined labels of some columns for each correlation."""
         return crossed_labels(paired, {column: texts[column] for column in columns})
 
-    return _TileFrame(
+    return _PlacedCorrelations(
         correlations.assign(
-            row=labels_of(dimensions.rows),
-            column=labels_of(dimensions.columns),
-            panel=labels_of(dimensions.panels),
+            row=labels_of(layout_columns.rows),
+            column=labels_of(layout_columns.columns),
+            panel=labels_of(layout_columns.panels),
         ),
-        legend_title_ending=_shared_variables_for_legend_title(dimensions.panels, texts),
-        n_in_row=_n_panels_sharing_first_variable(dimensions.panels, texts),
+        legend_title_ending=_shared_variables_for_legend_title(layout_columns.panels, texts),
+        n_panels_together=_n_panels_sharing_first_variable(layout_columns.panels, texts),
     )
 
 
@@ -390,9 +392,9 @@ def _pair_variables_fewest_values_first(texts: Mapping[str, Mapping[Any, str]]) 
     return sorted(("first", "second"), key=lambda variable: len(texts[variable]))
 
 
-def _tile_dimensions(
+def _tile_layout_columns(
     texts: Mapping[str, Mapping[Any, str]], groups: Sequence[str], n_groups: int, *, has_kinds: bool
-) -> _TileDimensions:
+) -> _TileLayoutColumns:
     """Return the columns of a frame that become rows, columns and panels of tiles.
 
     These are the two variables of each pair, "first" and "second", and the grouping columns `groups`.
@@ -410,27 +412,29 @@ def _tile_dimensions(
     """
     if not has_kinds:
         # a triangle of all pairs
-        return _TileDimensions(rows=["second"], columns=["first"], panels=list(groups))
+        return _TileLayoutColumns(rows=["second"], columns=["first"], panels=list(groups))
     column_variable, row_variable = _pair_variables_fewest_values_first(texts)
     n_pairs = len(texts[column_variable]) * len(texts[row_variable])
     has_group_panels = not groups or (n_groups <= _MAX_GROUP_PANELS and n_pairs > 1)
     if has_group_panels:
-        return _TileDimensions(rows=[row_variable], columns=[column_variable], panels=list(groups))
+        return _TileLayoutColumns(rows=[row_variable], columns=[column_variable], panels=list(groups))
     # each group is a row of tiles or, with several grouping columns, a tile
     group_across = min(groups, key=lambda column: len(texts[column]))
     if "method" in groups:
         group_across = "method"
     groups_down = [column for column in groups if column != group_across]
     if groups_down:
-        return _TileDimensions(
+        return _TileLayoutColumns(
             rows=groups_down, columns=[group_across], panels=[row_variable, column_variable]
         )
     if n_pairs == 1:
-        return _TileDimensions(rows=list(groups), columns=[], panels=[row_variable, column_variable])
-    return _TileDimensions(rows=list(groups), columns=[row_variable], panels=[column_variable])
+        return _TileLayoutColumns(rows=list(groups), columns=[], panels=[row_variable, column_variable])
+    return _TileLayoutColumns(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
-def _shared_variables_for_legend_title(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
+def _shared_variables_for_legend_title(
+    panel_columns: list[str], texts: Mapping[str, Mapping[Any, str]]
+) -> str:
     """Return the variables that all panels share, for the end of the title of the legend.
 
     This is " of IoU and Confidence" where panels show pairs and all are of one pair, " with IoU" where they
@@ -438,24 +442,24 @@ def _shared_variables_for_legend_title(panels: list[str], texts: Mapping[str, Ma
     """
     variables: list[str] = []
     for column in ("first", "second"):
-        if column in panels:
+        if column in panel_columns:
             variables += texts[column].values()
     # else a panel column is a grouping column, or has several variables
-    have_one_variable_each = len(variables) == len(panels)
-    if not panels or not have_one_variable_each:
+    have_one_variable_each = len(variables) == len(panel_columns)
+    if not panel_columns or not have_one_variable_each:
         return ""
     if len(variables) == 1:
         return f" with {variables[0]}"
     return f" of {joined(variables)}"
 
 
-def _n_panels_sharing_first_variable(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
+def _n_panels_sharing_first_variable(panel_columns: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
     """Return the number of panels with the same first variable, which belong side by side.
 
     It is 1 where panels are not those of pairs of variables.
     """
     column_variable, row_variable = _pair_variables_fewest_values_first(texts)
-    if panels != [row_variable, column_variable]:
+    if panel_columns != [row_variable, column_variable]:
         return 1
     return len(texts[column_variable])
 

@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_columns, check_frame
 from salstats.coded_text import TEXT
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
@@ -35,7 +35,7 @@ _ROLES = {"default": "Default", "textbook": "Textbook"}
 _CLUSTERS = {"1": "1 case", "1-5": "1 to 5", "few huge": "few huge", "as observed": "real scores"}
 
 
-@plot_function
+@keep_call_in_figure
 def plot_coverage(
     coverage: pd.DataFrame,
     *,
@@ -89,7 +89,7 @@ def plot_coverage(
             choices=_ROLES,
             column="role",
         )
-    styles = _line_styles(rows)
+    styles = _line_styles_of_roles_and_clusters(rows)
     rows = _with_panel_line_and_drawn_percent(rows, Labels(labels, frame), list(styles))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
     # a single mean makes no line
@@ -148,7 +148,7 @@ def plot_coverage(
     return grid.divided_into_pages(figure, height)
 
 
-def _line_styles(coverage: pd.DataFrame) -> dict[str, LineStyle]:
+def _line_styles_of_roles_and_clusters(coverage: pd.DataFrame) -> dict[str, LineStyle]:
     """Return the style of the line of each role and cluster that occur, by its text in the legend.
 
     Colours tell roles apart, types of lines clusters.

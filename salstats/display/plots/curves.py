@@ -13,7 +13,7 @@ from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import lines_with_bands
 from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_estimate
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels
@@ -32,7 +32,7 @@ _OPERATIONS = {"insertion": "inserted", "deletion": "deleted"}
 _MAX_BANDS = 4
 
 
-@plot_function
+@keep_call_in_figure
 def plot_curves(
     curves: pd.DataFrame,
     *,
@@ -189,7 +189,7 @@ def _caption_sentences(points: Estimates, *, has_bands: bool) -> list[str]:
         notes.append(interval_caption(points, mark="Bands at each step"))
     if points.distinct_values("n"):
         notes.append(f"n = {count_range_text(points.numbers('n'))}.")
-    return [*notes, _pixel_baseline_note(points)]
+    return [*notes, _pixel_replacement_note(points)]
 
 
 def _direction_note(points: Estimates) -> str:
@@ -205,7 +205,7 @@ def _direction_note(points: Estimates) -> str:
     return f"{capitalized('; '.join(texts))}."
 
 
-def _pixel_baseline_note(points: Estimates) -> str:
+def _pixel_replacement_note(points: Estimates) -> str:
     """Return a sentence on the baselines that replace pixels, by metric if several, "" without any."""
     baselines = points.distinct_values("baseline")
     if not baselines:

@@ -27,7 +27,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     margin_lines,
     prepared_drawing,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.row_panels import default_figure_width, fitting_rows, row_figure
@@ -53,7 +53,7 @@ _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 
 # a figure is put together layer by layer; the branches are its optional parts
-@plot_function
+@keep_call_in_figure
 def plot_decrease(  # noqa: C901, PLR0912
     decrease: pd.DataFrame,
     *,
@@ -175,7 +175,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     check_count(digits, "digits", 0)
     columns = {}
     if text:
-        columns[heading_with_interval(heading, drawing.estimates)] = interval_texts(
+        columns[heading_with_interval(heading, drawing.estimates)] = estimate_with_interval_texts(
             written_estimates, digits, style
         )
     if ncol is not None:
@@ -458,7 +458,7 @@ def contrast_axis_title(contrasts: Estimates, labels: Labels, term: str) -> str:
     return f"{difference}, method {MINUS} {reference}"
 
 
-def interval_texts(estimates: Estimates, digits: int | Sequence[int], style: str) -> list[str]:
+def estimate_with_interval_texts(estimates: Estimates, digits: int | Sequence[int], style: str) -> list[str]:
     """Return estimate and interval of each row as text, with the mark of those inside a margin.
 
     `digits` are the decimals of all rows, or of each.

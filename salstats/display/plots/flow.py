@@ -11,8 +11,8 @@ from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.figure import (
     Figure,
     first_page_with_further_pages,
+    keep_call_in_figure,
     page_sentence,
-    plot_function,
 )
 from salstats.display.plots.layout.text_fit import (
     caption,
@@ -109,7 +109,7 @@ class _Diagram:
         return min(box.ymin for box in self.boxes)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
 ) -> Figure:
@@ -187,7 +187,7 @@ def plot_flow(
         _with_title_as_first_heading(_stage_boxes(branches, file, frame_labels), title)
         for title, branches in groups
     ]
-    note = _partly_excluded_cases_note(flow, str(file["unit"]), frame_labels)
+    note = _case_counting_rule_note(flow, str(file["unit"]), frame_labels)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     longest_caption = caption([note, "Page 10 of 12."], chars)
@@ -201,7 +201,7 @@ def plot_flow(
     return first_page_with_further_pages(pages)
 
 
-def _partly_excluded_cases_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
+def _case_counting_rule_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
     """Return a sentence on how cases and units are counted, "" where each case has one score."""
     if not _has_cases_with_several_scores(flow):
         return ""

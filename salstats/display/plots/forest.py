@@ -19,7 +19,7 @@ from salstats.display.facts import (
     interval_caption,
     p_value_sentence,
 )
-from salstats.display.plots.decrease import contrast_axis_title, interval_texts
+from salstats.display.plots.decrease import contrast_axis_title, estimate_with_interval_texts
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
 from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import (
@@ -40,7 +40,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     no_effect_value,
     quantity_label,
 )
-from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import PlacedRows, n_closing_summaries, row_layout
 from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import (
@@ -94,7 +94,7 @@ _LEVEL = "_level"
 _RowKey = tuple[Any, ...]
 
 
-class _LabelledTerms(NamedTuple):
+class _LabelledTermsAndReferences(NamedTuple):
     """Estimates whose terms are labels.
 
     Attributes
@@ -112,7 +112,7 @@ class _LabelledTerms(NamedTuple):
     reference_note: str
 
 
-class _Entry(NamedTuple):
+class _RowLabel(NamedTuple):
     """Label of a row, and whether it is bold, as that of a heading or of a group with a single row."""
 
     text: str
@@ -120,7 +120,7 @@ class _Entry(NamedTuple):
 
 
 # a figure is put together layer by layer; the branches are its optional parts
-@plot_function
+@keep_call_in_figure
 def plot_forest(  # noqa: C901
     estimates: pd.DataFrame,
     *,
@@ -202,9 +202,9 @@ def plot_forest(  # noqa: C901
     # each of these changes estimates of one kind and returns others as they are
     with_deviations = variances_as_standard_deviations(subgroup_estimates, frame_labels)
     with_pairs = pairs_as_methods(with_deviations, frame_labels)
-    labelled_terms = _with_term_labels(with_pairs, frame_labels)
+    labelled_terms = _labelled_terms_and_reference_levels(with_pairs, frame_labels)
     prepared = labelled_terms.estimates
-    row_columns = _row_columns(prepared)
+    row_columns = _columns_naming_forest_rows(prepared)
     key_columns = list(row_columns)
     if prepared.distinct_values("metric"):
         key_columns.insert(0, "metric")
@@ -271,10 +271,10 @@ def plot_forest(  # noqa: C901
             labelled_terms.reference_note,
             _heading_minus_row_note(row_columns),
             interaction_note(subgroup_estimates, frame_labels),
-            _count_note(
+            _observation_counts_note(
                 prepared,
                 panel_estimates.subset(~is_reference),
-                n_is_left_out="n" in columns and "n" not in fitted_columns,
+                is_n_column_left_out="n" in columns and "n" not in fitted_columns,
             ),
             p_value_note,
             *margin_notes(prepared, frame_labels, style, has_marks=True),
@@ -299,7 +299,7 @@ def plot_forest(  # noqa: C901
     label_style: dict[str, Any] = {}
     if has_headings:
         label_style = {"ha": "left", "ma": "left"}
-    entries = _row_entries(_row_keys(frame, row_columns), frame_labels, row_columns, LABEL_CHARS)
+    entries = _row_labels(_row_keys(frame, row_columns), frame_labels, row_columns, LABEL_CHARS)
     weights = np.where([entry.is_bold for entry in entries.values()], "bold", "normal")
     pages = []
     for page in figure.pages:
@@ -315,11 +315,13 @@ def _models_note(estimates: Estimates, labels: Labels) -> str:
     return model_and_averaging_note(estimates, labels)
 
 
-def _count_note(estimates: Estimates, panel_estimates: Estimates, *, n_is_left_out: bool) -> str:
+def _observation_counts_note(
+    estimates: Estimates, panel_estimates: Estimates, *, is_n_column_left_out: bool
+) -> str:
     """Return the sentence on numbers of observations that the rows of a forest do not give.
 
-    `panel_estimates` are the estimates with a row, and `n_is_left_out` is whether the column of their numbers
-    has no room.
+    `panel_estimates` are the estimates with a row, and `is_n_column_left_out` is whether the column of their
+    numbers has no room.
     """
     if has_marginal_estimates(estimates):
         return count_sentence(estimates)
@@ -329,19 +331,19 @@ def _count_note(estimates: Estimates, panel_estimates: Estimates, *, n_is_left_o
     if estimates.distinct_values("n_pairs") and (estimates.numbers("n") > estimates.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
         return count_sentence(estimates, "pair", "incomplete")
-    if n_is_left_out:
+    if is_n_column_left_out:
         return f"n = {count_range_text(panel_estimates.numbers('n'))}."
     return ""
 
 
-def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
+def _labelled_terms_and_reference_levels(estimates: Estimates, labels: Labels) -> _LabelledTermsAndReferences:
     """Return estimates of models with labelled terms in the order of the labels, and their reference levels.
 
     Where only the term tells rows apart, columns for its variable and its level are added, and rows of the
     reference levels. Other estimates are returned as they are.
     """
     if not estimates.distinct_values("formula") or not estimates.distinct_values("term"):
-        return _LabelledTerms(estimates, np.zeros(len(estimates), dtype=bool), "")
+        return _LabelledTermsAndReferences(estimates, np.zeros(len(estimates), dtype=bool), "")
     model_columns = [*estimates.keys, "formula"]
     is_one_model = not any(estimates.varies(column) for column in model_columns)
     rows = estimates
@@ -366,12 +368,12 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
     frame["estimate"] = frame["estimate"].mask(is_reference, 1.0 if is_ratio(ordered) else 0.0)
     if is_one_model and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    return _LabelledTerms(
+    return _LabelledTermsAndReferences(
         estimates.with_frame_and_new_keys(frame), is_reference, names_of_terms.reference_note
     )
 
 
-def _row_columns(estimates: Estimates) -> list[str]:
+def _columns_naming_forest_rows(estimates: Estimates) -> list[str]:
     """Return the columns that name the rows, two at most: those with several values, else the first of all.
 
     Raises if three columns have several values; metrics are panels and do not count.
@@ -444,7 +446,7 @@ def _place_rows(
     the label.
     """
     keys = _row_keys(frame, row_columns)
-    entries = _row_entries(keys, labels, row_columns, line_chars)
+    entries = _row_labels(keys, labels, row_columns, line_chars)
     has_headings = len(row_columns) > 1
     # a figure of a single row has no columns that name it
     first_values = [key[0] for key in entries if key]
@@ -469,9 +471,9 @@ def _place_rows(
     return PlacedRows(frame.assign(y=rows.centres_mm_of(keys), row_label=row_labels), rows)
 
 
-def _row_entries(
+def _row_labels(
     keys: list[_RowKey], labels: Labels, row_columns: list[str], line_chars: float
-) -> dict[_RowKey, _Entry]:
+) -> dict[_RowKey, _RowLabel]:
     """Return the label of each row from the top down, by the values that name it.
 
     `keys` are the values that name the row of each estimate. With two columns, values of the first are
@@ -479,7 +481,7 @@ def _row_entries(
     group without levels of its own, or a summary of a single row, has a bold row instead.
     """
     if not row_columns or not keys:
-        return {(): _Entry("", is_bold=False)}
+        return {(): _RowLabel("", is_bold=False)}
     values_of_columns: list[Any] = [list(values) for values in zip(*keys, strict=True)]
     if row_columns == [_VARIABLE, _LEVEL]:
         # terms are in the order of their labels already, and texts would be sorted by the alphabet
@@ -489,14 +491,14 @@ def _row_entries(
     outer_labels = short_labels(labels, row_columns[0], values_of_columns[0], line_chars)
     if len(row_columns) == 1:
         return {
-            (value,): _Entry(text, is_bold=str(value) in SUMMARY_LABELS)
+            (value,): _RowLabel(text, is_bold=str(value) in SUMMARY_LABELS)
             for value, text in outer_labels.items()
         }
     inner_labels = short_labels(labels, row_columns[1], values_of_columns[1], line_chars)
     if row_columns[1] == "reference_level":
         # each level is subtracted from the one in the heading
         inner_labels = {value: f"{MINUS} {text}" for value, text in inner_labels.items()}
-    entries: dict[_RowKey, _Entry] = {}
+    entries: dict[_RowKey, _RowLabel] = {}
     for group, text in outer_labels.items():
         members = [value for value in inner_labels if (group, value) in keys]
         is_summary = str(group) in SUMMARY_LABELS and len(members) == 1
@@ -504,11 +506,11 @@ def _row_entries(
         is_undivided = all(str(value) in ("", str(group)) for value in members)
         if is_summary or is_undivided:
             for value in members:
-                entries[group, value] = _Entry(text, is_bold=True)
+                entries[group, value] = _RowLabel(text, is_bold=True)
         else:
-            entries[(group,)] = _Entry(text, is_bold=True)
+            entries[(group,)] = _RowLabel(text, is_bold=True)
             for value in members:
-                entries[group, value] = _Entry(indented(inner_labels[value]), is_bold=False)
+                entries[group, value] = _RowLabel(indented(inner_labels[value]), is_bold=False)
     return entries
 
 
@@ -600,7 +602,7 @@ def _text_columns(
     is_of_model = has_marginal_estimates(estimates) or bool(estimates.distinct_values(_VARIABLE))
     if estimates.distinct_values("n") and not is_of_model:
         columns["n"] = [count_text(n) for n in estimates.numbers("n")]
-    columns[heading] = interval_texts(estimates, digits, style)
+    columns[heading] = estimate_with_interval_texts(estimates, digits, style)
     if p_values:
         rows = estimates.frame.to_dict("records")
         if all(np.isnan(p_value_adjusted_if_any(row)) for row in rows):

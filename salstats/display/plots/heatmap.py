@@ -16,7 +16,7 @@ from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepared_drawing, quantity_label
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
@@ -73,14 +73,14 @@ _BAR_ROOM_MM = 45.0
 _LEGEND_HEIGHT_MM = 9.0
 
 
-class _TileTexts(NamedTuple):
+class _EstimateAndLimitTexts(NamedTuple):
     """Texts of the tiles: the estimates, and the limits below them ("" throughout if they do not fit)."""
 
     estimates: list[str]
     limits: list[str]
 
 
-@plot_function
+@keep_call_in_figure
 def plot_heatmap(
     estimates: pd.DataFrame,
     *,
@@ -143,7 +143,7 @@ def plot_heatmap(
     methods = list(drawing.methods)
     n_methods = len(methods)
     titles = list(drawing.frame["panel"].cat.categories)
-    texts = _tile_texts(drawing, style)
+    texts = _estimate_and_limit_texts(drawing, style)
     # least widths of a panel whose tiles have room for their estimates, and for limits
     width_for_estimates = _tile_width_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
     width_for_limits = _tile_width_mm(texts.limits, _LIMITS_PT) * n_methods
@@ -175,7 +175,7 @@ def plot_heatmap(
     has_limits = any(texts.limits) and width_for_limits <= n_methods * tile_width
     tiles = drawing.frame.assign(
         across=[float(methods.index(method)) for method in drawing.frame["method"]],
-        shade=_shades(drawing),
+        shade=_shades_from_worst_to_best(drawing),
         text=texts.estimates,
         limits=texts.limits if has_limits else "",
     )
@@ -205,12 +205,12 @@ def plot_heatmap(
         Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shade"), **outline)
         + _blank_layers(blank_tiles, outline)
-        + _text_layers(tiles, tile_height, estimate_pt)
+        + _tile_text_layers(tiles, tile_height, estimate_pt)
         + p9.scale_fill_gradientn(
             _SHADES,
             limits=(0, 1),
             breaks=[0, 1],
-            labels=_colour_bar_texts(drawing),
+            labels=_colour_bar_end_texts(drawing),
             name=bar_title,
             na_value="white",
             guide=stepped_colour_bar(),
@@ -271,7 +271,7 @@ def _row_column(drawing: EstimateDrawing) -> str:
     return str(drawing.row_column)
 
 
-def _tile_texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
+def _estimate_and_limit_texts(drawing: EstimateDrawing, style: str) -> _EstimateAndLimitTexts:
     """Return the texts of all tiles, with the decimals of the metric or of the term."""
     estimates = drawing.panel_estimates
     values = estimates.numbers("estimate")
@@ -283,7 +283,7 @@ def _tile_texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
         if text == MISSING:
             text = ""
         limits.append(text)
-    return _TileTexts(
+    return _EstimateAndLimitTexts(
         estimates=[fixed_text(value, n) for value, n in zip(values, digits, strict=True)], limits=limits
     )
 
@@ -304,7 +304,7 @@ def _better_sign_or_zero_of_rows(drawing: EstimateDrawing) -> pd.Series:
     return pd.Series([better_sign(metric, drawing.term) for metric in metrics], frame.index)
 
 
-def _shades(drawing: EstimateDrawing) -> pd.Series:
+def _shades_from_worst_to_best(drawing: EstimateDrawing) -> pd.Series:
     """Return the shade of each estimate, from 0 for the worst to 1 for the best of its panel.
 
     Where it is not known which is better, they go from the smallest to the largest. Percentage decreases that
@@ -409,7 +409,7 @@ def _blank_layers(blank_tiles: pd.DataFrame, outline: dict[str, Any]) -> list[An
     ]
 
 
-def _text_layers(tiles: pd.DataFrame, tile_height: float, estimate_pt: float | None) -> list[Any]:
+def _tile_text_layers(tiles: pd.DataFrame, tile_height: float, estimate_pt: float | None) -> list[Any]:
     """Return the layers of numbers in tiles; without a size in points there are no estimates."""
     defined_tiles = tiles[tiles["estimate"].notna()]
     text_colours = np.where(defined_tiles["shade"] >= _DARK_FROM, "white", "black")
@@ -443,7 +443,7 @@ def _colour_bar_title(drawing: EstimateDrawing) -> str:
     return _quantity_text(drawing)
 
 
-def _colour_bar_texts(drawing: EstimateDrawing) -> list[str]:
+def _colour_bar_end_texts(drawing: EstimateDrawing) -> list[str]:
     """Return the texts at the ends of the colour bar."""
     is_known = _better_sign_or_zero_of_rows(drawing) != 0
     if is_known.all():

@@ -26,7 +26,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     prepared_drawing,
     quantity_label,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.tables.marks import better_sign
@@ -49,7 +49,7 @@ _MAX_COLUMNS = 3
 _DEFAULT_DIGITS = 3
 
 
-@plot_function
+@keep_call_in_figure
 def plot_intervals(
     estimates: pd.DataFrame,
     *,

@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.captions import groups_without_value_note
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
@@ -44,7 +44,7 @@ _LEGEND_WIDTH_MM = 78.0
 _MEDIAN = "M"
 
 
-@plot_function
+@keep_call_in_figure
 def plot_letter_values(
     values: pd.DataFrame,
     *,

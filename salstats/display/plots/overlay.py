@@ -12,7 +12,7 @@ import plotnine as p9
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import legend_width_mm, n_legend_columns
 from salstats.display.plots.layout.overlay_layers import (
-    colour_scale_layers,
+    map_colour_bar_layers,
     mark_layers,
     mark_rows,
     outline_layers,
@@ -229,7 +229,7 @@ def overlay_figure(
         )
     ]
     if has_colours:
-        elements += colour_scale_layers(table, map_style)
+        elements += map_colour_bar_layers(table, map_style)
     if outlines is not None:
         n_columns = n_legend_columns(outline_texts, inner_width)
         elements += outline_layers(outlines, texts, style.line_size, n_columns)

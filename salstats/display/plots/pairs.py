@@ -21,7 +21,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     rows_with_both_limits,
     with_smaller_is_better,
 )
-from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, keep_call_in_figure
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import (
     BOTTOM_MM,
@@ -161,7 +161,7 @@ class PairsData:
         return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _MIN_CLOUD_PAIRS)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_pairs(
     scores: pd.DataFrame,
     differences: pd.DataFrame,
@@ -553,7 +553,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
         score_low=("lower_score", "min"),
         score_high=("higher_score", "max"),
     )
-    difference_numbers = _drawn_difference_numbers(drawing).groupby("panel", observed=True)["number"]
+    difference_numbers = _numbers_on_difference_axes(drawing).groupby("panel", observed=True)["number"]
     ranges["difference_low"] = difference_numbers.min()
     ranges["difference_high"] = difference_numbers.max()
     means = drawing.differences.frame.groupby("panel", observed=True)["reference_mean"]
@@ -561,7 +561,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
     return ranges.reset_index()
 
 
-def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
+def _numbers_on_difference_axes(drawing: PairsData) -> pd.DataFrame:
     """Return all finite numbers on the axes of differences and zero: columns `panel` and `number`."""
     frame = drawing.differences.frame
     number_frames = [
@@ -597,7 +597,7 @@ def _score_layers(drawing: PairsData) -> list[Any]:
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
     layers.append(_line_layer(ends, "unit", drawing, is_pale=False))
     layers.append(_dot_layer(_distinct_dots_with_sizes(ends), "place", drawing))
-    means = _score_means_with_line_ends(drawing)
+    means = _score_mean_bars(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
     if drawing.has_differences_beside:
         # these lines lead to the axis of the difference, beside the panel
@@ -676,7 +676,7 @@ def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     return distinct_dots.assign(size=size, alpha=alpha)
 
 
-def _score_means_with_line_ends(drawing: PairsData) -> pd.DataFrame:
+def _score_mean_bars(drawing: PairsData) -> pd.DataFrame:
     """Return the means of the reference and of methods in each panel of scores, with the ends of their lines.
 
     The line of a mean goes from `start` to `end`, a guide from the mean to the axis of differences ends at
@@ -719,7 +719,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         guide = p9.aes("left_end", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(guide, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     if drawing.cloud_mask.any():
-        clouds = _density_outlines(pairs[drawing.cloud_mask], place_width)
+        clouds = _difference_density_outlines(pairs[drawing.cloud_mask], place_width)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -736,7 +736,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     ]
 
 
-def _density_outlines(pairs: pd.DataFrame, place_width: float) -> pd.DataFrame:
+def _difference_density_outlines(pairs: pd.DataFrame, place_width: float) -> pd.DataFrame:
     """Return the outlines of the densities of differences, in order: columns `x`, `value`, `panel`, `mark`.
 
     They begin at the right of the place of a method, whose width is `place_width`.

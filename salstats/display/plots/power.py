@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_choice
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import group_scales, legend_chars
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, wrapped_texts
@@ -64,7 +64,7 @@ class _Curves:
 
 
 # a figure is put together layer by layer; the branches are its optional parts
-@plot_function
+@keep_call_in_figure
 def plot_power(  # noqa: C901, PLR0912
     plan: pd.DataFrame,
     *,

@@ -17,7 +17,7 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -84,7 +84,7 @@ class _NamesAndRowHeight(NamedTuple):
     row_mm: float
 
 
-@plot_function
+@keep_call_in_figure
 def plot_ranks(
     ranks: pd.DataFrame,
     *,
@@ -210,7 +210,7 @@ def plot_ranks(
     return grid.divided_into_pages(figure, height)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_significance(
     significance: pd.DataFrame,
     *,
@@ -285,7 +285,7 @@ def plot_significance(
         return _critical_difference_diagram(
             comparisons.with_frame_and_new_keys(frame), ranking, frame_labels, n_columns, width
         )
-    order = _methods_by_label_rank_or_wins(frame, ranking, frame_labels)
+    order = _methods_by_label_else_rank_or_wins(frame, ranking, frame_labels)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
     tiles = frame.assign(
@@ -397,7 +397,7 @@ def _methods_by_label_or_mean_estimate(frame: pd.DataFrame, labels: Labels) -> l
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
-def _methods_by_label_rank_or_wins(
+def _methods_by_label_else_rank_or_wins(
     comparisons: pd.DataFrame, ranks: Estimates | None, labels: Labels
 ) -> list[Any]:
     """Return compared methods in the order of the labels, else by rank, or else by their share of wins.

@@ -13,7 +13,7 @@ from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_estimate
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import (
     crossed_labels,
@@ -35,7 +35,7 @@ _NAME_CHARS = 32
 _NAME_LINES = 3
 
 
-@plot_function
+@keep_call_in_figure
 def plot_readers(
     readers: pd.DataFrame,
     *,

@@ -24,7 +24,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     only_varying_column,
     rows_with_estimate,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets_mm, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import row_figure
@@ -79,7 +79,7 @@ class _RowAndPanelColumns(NamedTuple):
     panel_texts: dict[str, dict[Any, str]]
 
 
-@plot_function
+@keep_call_in_figure
 def plot_regression(
     terms: pd.DataFrame,
     *,
@@ -176,7 +176,7 @@ def plot_regression(
             interval_caption(drawing.estimates, labels=drawing.labels),
             count_sentence(drawing.estimates, "observation", "incomplete"),
             min_max_scaled_covariates_note(drawing.estimates, frame_labels),
-            _gap_note(drawing.estimates, frame_labels),
+            _gap_to_reference_note(drawing.estimates, frame_labels),
             reference_note,
             interaction_note(coefficients, frame_labels),
             cut_note,
@@ -413,7 +413,7 @@ def _axis_title(drawing: EstimateDrawing, are_ratios: bool) -> str:
     return axis_title_text(title, drawing.estimates)
 
 
-def _gap_note(coefficients: Estimates, labels: Labels) -> str:
+def _gap_to_reference_note(coefficients: Estimates, labels: Labels) -> str:
     """Return a sentence that explains gaps to a reference, "" where there are none."""
     if not coefficients.distinct_values("reference"):
         return ""

@@ -12,7 +12,7 @@ from salstats.checks import check_by, check_columns, check_frame, check_numeric,
 from salstats.coded_text import TEXT
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
@@ -56,7 +56,7 @@ _POINT_STYLES = (
 
 
 @dataclass(frozen=True)
-class _ModelPanels:
+class _PointsCurvesAndLines:
     """Contents of the panels of one model, each a frame with a column `panel`: the title.
 
     Attributes
@@ -74,7 +74,7 @@ class _ModelPanels:
     lines: pd.DataFrame
 
 
-@plot_function
+@keep_call_in_figure
 def plot_residuals(
     augmented: pd.DataFrame,
     *,
@@ -158,7 +158,7 @@ def plot_residuals(
     for model in models:
         # a single model needs no name
         name = model if len(models) > 1 else ""
-        titles_of[model] = _panel_titles(name, is_linear)[:n_panels]
+        titles_of[model] = _residual_panel_titles(name, is_linear)[:n_panels]
         titles += titles_of[model]
     n_columns = 2
     if width >= n_panels * _ROW_PANEL_MM:
@@ -167,7 +167,7 @@ def plot_residuals(
     grid = panel_grid(titles, n_columns, width, free_axes=True)
     panels = []
     for model, model_rows in rows.groupby("group", observed=True):
-        panels.append(_model_panels(model_rows, titles_of[str(model)]))
+        panels.append(_model_points_curves_and_lines(model_rows, titles_of[str(model)]))
     points = _concat_panels([model.points for model in panels], titles)
     curves = _concat_panels([model.curves for model in panels], titles)
     lines = _concat_panels([model.lines for model in panels], titles)
@@ -191,7 +191,7 @@ def plot_residuals(
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     unnamed_columns = [column for column in ("method", "task") if column not in groups or len(models) == 1]
     notes = [
-        _model_note(frame, frame_labels),
+        _model_formula_note(frame, frame_labels),
         scope_note(frame, frame_labels, unnamed_columns),
         *_caption_sentences(rows, ringed, is_linear),
         perfect_note,
@@ -223,7 +223,7 @@ def _check_one_formula(augmented: pd.DataFrame) -> None:
         )
 
 
-def _model_note(augmented: pd.DataFrame, labels: Labels) -> str:
+def _model_formula_note(augmented: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence that names the outcome and the terms of the model, "" without a formula."""
     formulas = distinct_values_by_appearance(augmented, "formula")
     if not formulas:
@@ -267,10 +267,10 @@ def _case_and_task_names(augmented: pd.DataFrame, groups: list[str], labels: Lab
     return list(cases + " of " + augmented["task"].map(labels.label_by_value("task", augmented["task"])))
 
 
-def _panel_titles(model: str, is_linear: bool) -> list[str]:
+def _residual_panel_titles(model_name: str, is_linear_model: bool) -> list[str]:
     """Return the titles of the four panels of a model, after its name, or after letters if the name is ""."""
     residual = "standardised residual"
-    if not is_linear:
+    if not is_linear_model:
         residual = "standardised Pearson residual"
     titles = [
         "Residual against fitted mean",
@@ -278,12 +278,12 @@ def _panel_titles(model: str, is_linear: bool) -> list[str]:
         f"√|{residual}| against fitted mean",
         "Cook's distance against leverage",
     ]
-    if model:
-        return [f"{model}. {title}" for title in titles]
+    if model_name:
+        return [f"{model_name}. {title}" for title in titles]
     return [f"{letter} {title}" for letter, title in zip("abcd", titles, strict=True)]
 
 
-def _model_panels(model_rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
+def _model_points_curves_and_lines(model_rows: pd.DataFrame, titles: list[str]) -> _PointsCurvesAndLines:
     """Return the panels of one model, as many as there are titles: three, or four with leverage."""
     residuals = model_rows.dropna(subset=["fitted", "residual"])
     has_leverage = len(titles) == 4
@@ -315,7 +315,7 @@ def _model_panels(model_rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     zero_line = _panel_line(fitted_title, residuals["fitted"], intercept=0.0, slope=0.0)
     intercept, slope = quartile_line(std_residual)
     quantile_line = _panel_line(quantile_title, quantiles, intercept, slope)
-    return _ModelPanels(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
+    return _PointsCurvesAndLines(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
 
 
 def _has_at_most_two_outcomes(model_rows: pd.DataFrame) -> bool:
@@ -373,10 +373,14 @@ def _point_layer(points: pd.DataFrame) -> Any:
     return p9.geom_point(color=_POINT_COLOUR, stroke=0, size=style.size, alpha=style.alpha, raster=raster)
 
 
-def _caption_sentences(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[str]:
+def _caption_sentences(
+    rows: pd.DataFrame, points_of_largest_distance: pd.DataFrame, is_linear_model: bool
+) -> list[str]:
     """Return the sentences of the caption on curves, rings and residuals."""
     # names of the ringed rows of each model, the largest distance first
-    names_of_models = ringed.sort_values("up", ascending=False).groupby("group", observed=True)["name"]
+    names_of_models = points_of_largest_distance.sort_values("up", ascending=False).groupby(
+        "group", observed=True
+    )["name"]
     ring_texts = []
     for model, names in names_of_models:
         text = joined(list(names))
@@ -392,7 +396,7 @@ def _caption_sentences(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool
     notes = [f"Curves: {curves} (LOWESS); straight line: through the quartiles."]
     if ring_texts:
         notes.append(f"Rings: largest Cook's distances, from the top ({'; '.join(ring_texts)}).")
-    if not is_linear:
+    if not is_linear_model:
         notes.append("Pearson residuals of a logit model need not be normal.")
     if n_without:
         notes.append(f"Without a standardised residual (leverage 1): {counted(n_without, 'row')}.")

@@ -15,11 +15,11 @@ from salstats.display.plots.layout.curve_panels import (
     estimate_texts_of_curves,
     first_point_of_curves,
     lines_with_bands,
-    prediction_sentence,
+    predictor_and_response_sentence,
     rate_axes,
     read_curves,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.panel_grid import PanelGrid, panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINE_MM, font
@@ -35,7 +35,7 @@ _AREA_PT = 6.0
 _AREA_MARGIN_MM = 2.5
 
 
-@plot_function
+@keep_call_in_figure
 def plot_roc(
     curves: pd.DataFrame,
     *,
@@ -112,7 +112,7 @@ def plot_roc(
         area_layers = _area_text_layers(areas, grid, height)
     notes = [
         scope_note(rows, frame_labels, columns),
-        prediction_sentence(points, frame_labels, "as a test of"),
+        predictor_and_response_sentence(points, frame_labels, "as a test of"),
         _band_note(points, has_bands=lines.has_bands),
         _area_note(auroc, are_written=are_written, n_written=n_written),
         count_sentence(first_point_of_curves(points, columns), "row", "missing"),

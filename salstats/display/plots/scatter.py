@@ -19,7 +19,7 @@ from salstats.display.facts import (
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits, with_smaller_is_better
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import MIN_PANEL_MM, PanelGrid, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
@@ -64,7 +64,7 @@ _KEY_INDENT = "\u2003"
 _BAND_EXCESS = 0.5
 
 
-@plot_function
+@keep_call_in_figure
 def plot_scatter(
     data: pd.DataFrame,
     x: str,
@@ -175,7 +175,7 @@ def plot_scatter(
         text_height = _LINE_MM * float(n_lines)
         # without points and lines the squares of the texts are the keys of the legend
         has_mark_keys = bool(_mapped_aesthetics(layers) & {"shape", "linetype"})
-        layers += _text_layers(stacked_texts, show_legend=not has_mark_keys)
+        layers += _correlation_text_layers(stacked_texts, squares_in_legend=not has_mark_keys)
     mapped = _mapped_aesthetics(layers)
     aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
     scales = group_scales(
@@ -444,10 +444,10 @@ def _texts_with_empty_lines_above(correlations: pd.DataFrame, panel_width: float
     return rows.assign(text=stacked_texts, key=keys)
 
 
-def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
+def _correlation_text_layers(texts: pd.DataFrame, *, squares_in_legend: bool) -> list[Any]:
     """Return layers of stacked correlations in the upper left corner, and of the squares before them.
 
-    `show_legend` is whether the squares are also the keys of the legend.
+    `squares_in_legend` is whether the squares are also the keys of the legend.
     """
     options: dict[str, Any] = {
         "data": texts,
@@ -462,7 +462,7 @@ def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
     layers = [p9.geom_text(p9.aes(label="text"), show_legend=False, **options)]
     if texts["key"].any():
         key = p9.aes(label="key", color="group")
-        layers.append(p9.geom_text(key, show_legend=show_legend, **options))
+        layers.append(p9.geom_text(key, show_legend=squares_in_legend, **options))
     return layers
 
 

@@ -17,7 +17,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     rows_with_both_limits,
     rows_with_estimate,
 )
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import short_labels
@@ -45,7 +45,7 @@ class _EstimatesAndMissingNote(NamedTuple):
     missing_note: str
 
 
-@plot_function
+@keep_call_in_figure
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
 ) -> Figure:
@@ -99,7 +99,7 @@ def plot_thresholds(
     larger_is_better = metric is None or direction(metric) >= 0
     rows = _sorted_rows_with_panels(estimates, frame_labels, n_panels)
     rows["best"] = _is_best_of_line(rows, larger_is_better)
-    texts = _task_legend_texts(estimates, rows, frame_labels)
+    texts = _task_and_best_threshold_texts(estimates, rows, frame_labels)
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
     panels = list(rows["panel"].cat.categories)
     if width is None:
@@ -117,7 +117,7 @@ def plot_thresholds(
         interval_note = interval_caption(estimates)
     notes = [
         scope_note(rows, frame_labels, ["method"]),
-        _best_note(estimates, larger_is_better),
+        _best_threshold_marks_note(estimates, larger_is_better),
         interval_note,
         missing_note,
     ]
@@ -225,7 +225,9 @@ def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
     return max(2, math.ceil(n_tasks / _MAX_PANEL_TASKS))
 
 
-def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, labels: Labels) -> dict[Any, str]:
+def _task_and_best_threshold_texts(
+    estimates: Estimates, rows: pd.DataFrame, labels: Labels
+) -> dict[Any, str]:
     """Return the label of each task, with its best threshold in brackets unless there are several methods.
 
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
@@ -255,7 +257,7 @@ def _y_title(estimates: Estimates, labels: Labels) -> str:
     return quantity_label(metric, term, labels)
 
 
-def _best_note(estimates: Estimates, larger_is_better: bool) -> str:
+def _best_threshold_marks_note(estimates: Estimates, larger_is_better: bool) -> str:
     """Return a sentence on the large marks."""
     extreme = "largest" if larger_is_better else "smallest"
     marks = "Large marks"

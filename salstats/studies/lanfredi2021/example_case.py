@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick_texts
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.points import evenly_spread_fractions_in_groups
@@ -168,7 +168,7 @@ def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
     )
 
 
-@plot_function
+@keep_call_in_figure
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot the standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     labels = Labels(STUDY_LABELS)
@@ -230,7 +230,7 @@ def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> l
     return notes
 
 
-@plot_function
+@keep_call_in_figure
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)

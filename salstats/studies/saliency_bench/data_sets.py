@@ -8,7 +8,7 @@ import pandas as pd
 from great_tables import GT
 
 import salstats as ss
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, PlacedPicture
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
@@ -85,7 +85,7 @@ def figure_1_images_with_truths(benchmark: Benchmark) -> ItemResult:
     return ItemResult(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
 
 
-@plot_function
+@keep_call_in_figure
 def plot_truths(
     study: Study, picks: pd.DataFrame, *, images: ImageSource | None, labels: Labels, width: float = PAGE_MM
 ) -> Figure:

@@ -10,7 +10,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.facts import heading_with_interval, interval_caption
 from salstats.display.plots.decrease import sorter_by_loss
 from salstats.display.plots.layout.estimate_drawing import quantity_label
-from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.legends import (
     group_scales,
     legend_height_mm,
@@ -44,7 +44,7 @@ _EDGE_MM = 1.5
 _DODGE = 0.55
 
 
-@plot_function
+@keep_call_in_figure
 def plot_upright(
     means: pd.DataFrame,
     decrease: pd.DataFrame,

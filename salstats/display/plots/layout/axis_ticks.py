@@ -96,13 +96,13 @@ def _first_without_overlap(
     axis_share: Callable[[float], float],
     length_mm: float,
     texts: Callable[[Iterable[float]], list[str]],
-    needed: float | None = None,
+    needed_break: float | None = None,
 ) -> list[float]:
     """Return the first candidate whose texts neither overlap nor extend into the next panel.
 
     If a candidate does not fit, its two ends are tried, then the candidate without its first break, without
     its last, and without both, before the next candidate. If none of them fits, texts may extend beyond the
-    axis; if they overlap even so, a single break is returned: `needed`, else the middle one of the last
+    axis; if they overlap even so, a single break is returned: `needed_break`, else the middle one of the last
     candidate.
 
     Parameters
@@ -115,7 +115,7 @@ def _first_without_overlap(
         Length of the axis in mm.
     texts : callable
         Function from breaks to their texts.
-    needed : float, optional
+    needed_break : float, optional
         A number that each candidate has, and that is not left out.
     """
     choices = []
@@ -124,14 +124,14 @@ def _first_without_overlap(
         if len(candidate) > 2:
             both_ends = [candidate[0], candidate[-1]]
         choices += [candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]]
-    if needed is not None:
-        choices = [breaks for breaks in choices if needed in breaks]
+    if needed_break is not None:
+        choices = [breaks for breaks in choices if needed_break in breaks]
     for overhang in (_OVERHANG_MM + _EXPANSION * length_mm, np.inf):
         for breaks in choices:
             if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length_mm, overhang):
                 return breaks
-    if needed is not None:
-        return [needed]
+    if needed_break is not None:
+        return [needed_break]
     fewest = candidates[-1]
     middle = len(fewest) // 2
     # a slice, since limits may contain no round number

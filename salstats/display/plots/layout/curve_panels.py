@@ -249,7 +249,7 @@ def _limits_in_brackets(low: float, high: float) -> str:
     return f" ({limits_text(low, high, _DIGITS)})"
 
 
-def prediction_sentence(points: Estimates, labels: Labels, relation: str) -> str:
+def predictor_and_response_sentence(points: Estimates, labels: Labels, relation: str) -> str:
     """Return a sentence like "Model confidence as a test of Finding present.", "" without its columns."""
     predictor = points.only_value("predictor")
     response = points.only_value("response")

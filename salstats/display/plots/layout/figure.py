@@ -253,13 +253,13 @@ class Figure(p9.ggplot):
                 ) from error
         if text_scale != 1:
             for page in figure.pages:
-                page._enlarge(text_scale)
+                page._enlarge_with_texts(text_scale)
             _warn_of_high_pages(figure.pages, text_pt)
         for addition in call.additions:
             figure = figure + addition
         return figure
 
-    def _enlarge(self, factor: float) -> None:
+    def _enlarge_with_texts(self, factor: float) -> None:
         """Multiply the size of this page and of its texts."""
         self._text_scale = factor
         width, height = self.theme.getp("figure_size")
@@ -321,7 +321,7 @@ def _theme_with_addition_keeping_layout(theme: p9.theme, addition: p9.theme) -> 
     return new_theme
 
 
-def plot_function(plot: Callable[P, Figure]) -> Callable[P, Figure]:
+def keep_call_in_figure(plot: Callable[P, Figure]) -> Callable[P, Figure]:
     """Decorate a plot function with an option `width`, so that its figure keeps the call that made it.
 
     `Figure.at` repeats this call with another width.

@@ -156,7 +156,7 @@ def mark_layers(marks: pd.DataFrame, text_of_kind: Mapping[str, str], mark_size:
     ]
 
 
-def colour_scale_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[Any]:
+def map_colour_bar_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[Any]:
     """Return the colour scale of maps, with an invisible layer, since plotnine draws no scale without one."""
     title = "Saliency (0 to 1 in each map)"
     texts = ["0", "0.5", "1"]

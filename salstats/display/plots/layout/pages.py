@@ -98,7 +98,7 @@ def figure_on_pages(
     axis_ends = _axis_ends(figure, panels)
     pages = []
     for number, content in enumerate(contents, 1):
-        page = _page_copy(figure, content, has_titles=len(panels) > 1)
+        page = _page_copy(figure, content, has_several_panels=len(panels) > 1)
         note = f"{figure.labels.get('caption', '')}\n{page_sentence(number, len(contents))}"
         page += p9.labs(caption=note.strip())
         page_panel_height_mm = panel_height_mm
@@ -159,27 +159,27 @@ def _even_pages(cuts: Sequence[float], n_pages: int) -> list[_RowRange]:
     return _ranges_between(page_ends)
 
 
-def _page_copy(figure: Figure, content: _Page, *, has_titles: bool) -> Figure:
+def _page_copy(figure: Figure, content: _Page, *, has_several_panels: bool) -> Figure:
     """Return a copy of a figure whose frames have only the rows of one page."""
     page = deepcopy(figure)
-    page.data = _data_of_page(page.data, page.mapping, content, has_titles=has_titles)
+    page.data = _data_of_page(page.data, page.mapping, content, has_several_panels=has_several_panels)
     for number, layer in enumerate(page.layers):
         mapping = {**page.mapping, **layer.mapping}
         geom = layer.geom
-        geom.data = _data_of_page(geom.data, mapping, content, has_titles=has_titles)
+        geom.data = _data_of_page(geom.data, mapping, content, has_several_panels=has_several_panels)
         # a layer keeps the frame that its geom had when the layer was made
         page.layers[number] = geom.to_layer()
     return page
 
 
-def _data_of_page(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles: bool) -> Any:
+def _data_of_page(data: Any, mapping: dict[str, Any], content: _Page, *, has_several_panels: bool) -> Any:
     """Return the rows of a layer's frame that belong to a page; data of a layer without a frame stay as is.
 
-    `mapping` is from aesthetics to columns, and `has_titles` whether the figure has several panels.
+    `mapping` is from aesthetics to columns, and `has_several_panels` whether the figure has several panels.
     """
     if not isinstance(data, pd.DataFrame) or data.empty:
         return data
-    if has_titles and _has_panel_column(data):
+    if has_several_panels and _has_panel_column(data):
         data = _rows_of_panels(data, content.titles)
     if content.rows is not None:
         mapped_columns = [mapping.get(aesthetic) for aesthetic in _Y_AESTHETICS]

@@ -11,7 +11,7 @@ from salstats.display.plots.layout.curve_panels import (
     estimate_texts_of_curves,
     first_point_of_curves,
     lines_with_bands,
-    prediction_sentence,
+    predictor_and_response_sentence,
     rate_axes,
     read_curves,
 )
@@ -158,9 +158,12 @@ def test_estimates_of_curves_are_texts_in_the_order_of_the_curves():
 
 
 def test_a_prediction_names_its_variables_where_there_is_one_of_each():
-    sentence = prediction_sentence(read_estimates(curves()), Labels(), "as a test of")
+    sentence = predictor_and_response_sentence(read_estimates(curves()), Labels(), "as a test of")
     predictor, response = sentence.removesuffix(".").split(" as a test of ")
     assert (predictor, response) == (Labels().column("prob"), Labels().column("label"))
-    assert prediction_sentence(read_estimates(curves().drop(columns="response")), Labels(), "of") == ""
+    assert (
+        predictor_and_response_sentence(read_estimates(curves().drop(columns="response")), Labels(), "of")
+        == ""
+    )
     two = pd.concat([curves(), curves(predictor="iou")])
-    assert prediction_sentence(read_estimates(two), Labels(), "of") == ""
+    assert predictor_and_response_sentence(read_estimates(two), Labels(), "of") == ""

@@ -10,8 +10,8 @@ from salstats.display.plots.layout import figure as figure_module
 from salstats.display.plots.layout.figure import (
     Figure,
     first_page_with_further_pages,
+    keep_call_in_figure,
     page_sentence,
-    plot_function,
 )
 from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.errors import ValueRangeError
@@ -24,7 +24,7 @@ def page(number, width=89.0, frame=FRAME):
     return points + theme_salstats() + figure_size(width, 50)
 
 
-@plot_function
+@keep_call_in_figure
 def plot_points(frame, *, width=89.0):
     """Draw two pages of points."""
     return first_page_with_further_pages([page(1, width, frame), page(2, width, frame)])
@@ -59,7 +59,7 @@ def test_a_page_alone_has_no_other_pages_and_no_call():
 
 
 def test_a_figure_without_further_pages_is_its_only_page():
-    single = plot_function(lambda *, width=89.0: page(1, width))()
+    single = keep_call_in_figure(lambda *, width=89.0: page(1, width))()
     assert isinstance(single, Figure)
     assert single.pages == (single,)
 
@@ -121,7 +121,7 @@ def test_an_element_without_text_stays_so_unless_the_theme_names_it():
     assert not named.theme.themeables.is_blank("legend_title")
 
 
-@plot_function
+@keep_call_in_figure
 def plot_bare(frame, *, width=89.0):
     """Draw points without numbers at the axes."""
     return page(1, width, frame) + p9.theme(axis_text=p9.element_blank())
@@ -152,7 +152,7 @@ def test_a_figure_that_was_drawn_takes_additions_and_is_drawn_again():
     plt.close("all")
 
 
-@plot_function
+@keep_call_in_figure
 def plot_labelled(frame, *, width=89.0, height=50.0):
     """Draw points with texts of 5 points, and texts of the theme's size."""
     texts = [p9.geom_text(p9.aes(label="x"), size=5), p9.geom_text(p9.aes(label="y"))]

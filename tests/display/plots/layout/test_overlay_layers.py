@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.display.plots.layout.overlay_layers import (
-    colour_scale_layers,
+    map_colour_bar_layers,
     mark_layers,
     mark_rows,
     outline_layers,
@@ -132,7 +132,7 @@ def test_marks_lie_on_larger_ones_and_have_a_shape_for_each_kind():
 def test_the_colour_scale_goes_from_zero_to_one_or_shows_the_limits_that_all_maps_share():
     _, table = placed_picture({})
     for style, texts in ((DEFAULT_STYLE, ["0", "0.5", "1"]), (MapStyle(limits=(-1, 3)), ["-1", "1", "3"])):
-        ends, scale, _ = colour_scale_layers(table, style)
+        ends, scale, _ = map_colour_bar_layers(table, style)
         assert ends.data["value"].tolist() == [0, 1]
         assert scale.labels == texts
         assert list(scale.limits) == [0, 1]
