@@ -351,7 +351,7 @@ def test_defaults_hold_their_level_again(statistic, scenarios, not_held):
         for design in (
             [Design(*d) for d in AGAIN] if usual else [Design(scenario.units[0], *scenario.dependence[0])]
         ):
-            for interval in (i for i in scenario.asked() if scenario.role(i) == "default"):
+            for interval in (i for i in scenario.interval_options() if scenario.role(i) == "default"):
                 row = atlas.measure(scenario, design, N_AGAIN, interval)
                 outside += [row] if atlas.held(row, ERRORS) == "no" else []
     found = named(pd.DataFrame(outside, columns=list(atlas.CELL)))
