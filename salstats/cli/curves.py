@@ -84,7 +84,7 @@ def curves(
 
     from salstats.checks import check_choice
     from salstats.files.frame_files import check_output, write_frame
-    from salstats.stats.engine.cautions import add_cautions_of_scores
+    from salstats.stats.engine.cautions import add_score_cautions_by_metric
 
     chosen_metrics = split(metrics) or list(_METRICS)
     for metric in chosen_metrics:
@@ -125,7 +125,7 @@ def curves(
     areas = explain.curve_scores(all_curves)
     if points is not None:
         # The file of curves keeps the warnings of their areas, so that a plot of it can show them.
-        write_frame(add_cautions_of_scores(all_curves, areas), points, overwrite=overwrite)
+        write_frame(add_score_cautions_by_metric(all_curves, areas), points, overwrite=overwrite)
     write_frame(areas, output, overwrite=overwrite)
     print(f"Areas under the curves of {areas['case'].nunique()} images written to {output}")
 

@@ -12,7 +12,7 @@ from salstats.checks import check_choice
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, checked_procedure
-from salstats.stats.engine.cautions import add_cautions_of_scores
+from salstats.stats.engine.cautions import add_score_cautions_by_metric
 from salstats.stats.engine.comparisons import (
     PAIRS,
     ComparisonOptions,
@@ -189,7 +189,7 @@ def comparison_frame(
         special |= effect_columns(paired_target, hypothesis.effect_size, options.level)
 
     order = display_order(keys)
-    frame = add_cautions_of_scores(estimates_frame(keys, table, special, order), scores)
+    frame = add_score_cautions_by_metric(estimates_frame(keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = advice_to_bound_missing_scores(comparison.reference)

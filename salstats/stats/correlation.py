@@ -574,7 +574,7 @@ def _clustered_test_and_limits_columns(
     unit_counts = []
     for rows, rho, stratum_units in zip(strata_rows, r, units_of_strata, strict=True):
         # arctanh'(rho) = 1 / (1 - rho^2)
-        z_influences = sample.influences(rows) / (1 - rho**2)
+        z_influences = sample.row_influences(rows) / (1 - rho**2)
         influence_sums.append(np.bincount(stratum_units, z_influences, n_units))
         unit_counts.append(np.bincount(stratum_units, minlength=n_units))
     robust = cr2(

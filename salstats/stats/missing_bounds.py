@@ -24,7 +24,10 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.grouping import OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.engine.score_reasons import absent_pair_mask, count_missing_without_absent
+from salstats.stats.engine.score_reasons import (
+    count_missing_without_absent,
+    pair_lacks_score_of_absent_finding,
+)
 
 #: Smallest and largest score.
 Range = tuple[float, float]
@@ -248,7 +251,7 @@ def _totals_from_scores(
         pairs = all_pairs_with_reference_score(
             repeat_reference_per_model_and_seed(scores, str(reference), by), str(reference)
         )
-        frames.append(pairs[~absent_pair_mask(pairs)].assign(reference=reference))
+        frames.append(pairs[~pair_lacks_score_of_absent_finding(pairs)].assign(reference=reference))
     pairs = pd.concat(frames, ignore_index=True)
     method_score = pairs["score"]
     reference_score = pairs["reference_score"]

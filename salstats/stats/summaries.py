@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.errors import SalstatsError, Setting
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
-from salstats.stats.engine.cautions import add_cautions_of_scores
+from salstats.stats.engine.cautions import add_score_cautions_by_metric
 from salstats.stats.engine.estimands import mean_target
 from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
@@ -223,7 +223,7 @@ def summarize(
     table |= n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), columns], scores)
     special = options.n_replicates_column_if_any() | metric_option_columns(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
-    frame = add_cautions_of_scores(frame, scores)
+    frame = add_score_cautions_by_metric(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     averaged = case_weights.averaged_row_mask(scores)
@@ -390,7 +390,7 @@ def mean_curves(
     frame = estimates_frame(
         keys, table, metric_option_columns(curves, keys, _CURVE_OPTIONS), display_order(keys)
     )
-    frame = add_cautions_of_scores(frame, curves)
+    frame = add_score_cautions_by_metric(frame, curves)
     return add_n_shared_and_cautions(
         frame, codes, groups, lambda: advice_to_keep_shared_cases(curves, ["prob"], "curves")
     )

@@ -19,7 +19,11 @@ _NUMERIC_COLUMNS = ("estimate", "conf_low", "conf_high", "conf_level", "std_erro
 
 
 def simultaneous_limits_and_levels(
-    estimates: pd.DataFrame, n_tests: np.ndarray, row_numbers: NDArray[np.integer], *, is_sidak: bool = False
+    estimates: pd.DataFrame,
+    n_tests: np.ndarray,
+    row_numbers_for_errors: NDArray[np.integer],
+    *,
+    is_sidak: bool = False,
 ) -> dict[str, np.ndarray]:
     """Return limits that hold together at `conf_level`, from single limits at this level; NaN stays NaN.
 
@@ -37,7 +41,7 @@ def simultaneous_limits_and_levels(
         An estimates frame.
     n_tests : ndarray of int, shape (n_rows,)
         Size of each row's family.
-    row_numbers : ndarray of int, shape (n_rows,)
+    row_numbers_for_errors : ndarray of int, shape (n_rows,)
         Number of each row in the caller's frame, for errors.
     is_sidak : bool
         Use Sidak's level instead of Bonferroni's.
@@ -59,7 +63,7 @@ def simultaneous_limits_and_levels(
     if is_sidak:
         values["new_level"] = values["conf_level"] ** (1 / n_tests)
     values["n_tests"] = n_tests
-    values["row_number"] = row_numbers
+    values["row_number"] = row_numbers_for_errors
     values["name"] = "t"
     if "interval" in frame.columns:
         values["name"] = frame["interval"].astype(object)
@@ -145,7 +149,7 @@ def _recomputed_limit_columns(
 
     limits = rows[["conf_low", "conf_high"]].to_numpy()
     agrees = np.isclose(limits_at(level), limits, rtol=_TOLERANCE, atol=_TOLERANCE).all(axis=1)
-    _check_agreement(agrees, record, rows, new_level)
+    _check_limits_match_std_errors(agrees, record, rows, new_level)
     return limits_at(new_level)
 
 
@@ -167,7 +171,7 @@ def _stretched_limit_columns(
         half_width = (limits[:, 1] - limits[:, 0]) / 2
         uses_t = np.isclose(half_width, t * std_error, rtol=_TOLERANCE, atol=0)
         uses_z = np.isclose(half_width, z * std_error, rtol=_TOLERANCE, atol=0)
-        _check_agreement(uses_t | uses_z, record, rows, new_level)
+        _check_limits_match_std_errors(uses_t | uses_z, record, rows, new_level)
     transform, inverse = _transform_and_inverse(record.scale)
     with np.errstate(divide="ignore"):
         transformed = transform(limits)
@@ -186,7 +190,7 @@ def _transform_and_inverse(scale: str) -> tuple[Callable[..., np.ndarray], Calla
     return np.asarray, np.asarray
 
 
-def _check_agreement(
+def _check_limits_match_std_errors(
     agrees: NDArray[np.bool_], record: Interval, rows: pd.DataFrame, new_level: float
 ) -> None:
     """Raise SalstatsError unless all limits agree with the estimate, standard error and df of their row."""

@@ -155,7 +155,7 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool
     return estimates.assign(caution=text_column(after.where(after.notna(), None)))
 
 
-def add_cautions_of_scores(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+def add_score_cautions_by_metric(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Add the cautions of scores to the estimates of the same metric.
 
     Parameters

@@ -325,7 +325,7 @@ def target_of_scores(
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = values_or_nan_at_rows(values, pairs.method_rows)
     reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)
-    groups, first_pairs = _group_pairs(codes, comparison.by, pairs)
+    groups, first_pairs = _group_pairs_by_method_and_reference(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)
     if comparison.pairs != "complete":
@@ -356,9 +356,9 @@ def target_of_scores(
         comparison,
         weights=pair_weights,
         reference_cells=reference_cells,
-        is_repeated=is_repeated,
+        repeats_method_score=is_repeated,
     )
-    absent = np.flatnonzero(_is_absent_pair(scores, pairs))
+    absent = np.flatnonzero(_lacks_score_of_absent_finding(scores, pairs))
     return replace(
         paired_target,
         absent=_keys_with_method_and_reference(scores, comparison.by, pairs, absent),
@@ -379,7 +379,7 @@ def target_of_pairs(
     *,
     weights: np.ndarray | None = None,
     reference_cells: Cells | None = None,
-    is_repeated: NDArray[np.bool_] | bool = False,
+    repeats_method_score: NDArray[np.bool_] | bool = False,
 ) -> PairedTarget:
     """Return the target of a comparison of pairs of scores, and its complete pairs.
 
@@ -402,7 +402,7 @@ def target_of_pairs(
     reference_cells : Cells, optional
         Cells of all scores of the reference; by default those of its scores in complete pairs. If given, the
         method's cells are also made of all its scores.
-    is_repeated : ndarray of bool, shape (n_pairs,)
+    repeats_method_score : ndarray of bool, shape (n_pairs,)
         Pairs whose method score is in an earlier pair. With `reference_cells` these scores are not counted
         again.
     """
@@ -416,7 +416,7 @@ def target_of_pairs(
         method_cells = cells_of(np.where(is_complete, method_scores, np.nan))
         reference_cells = cells_of(np.where(is_complete, reference_scores, np.nan))
     else:
-        method_cells = cells_of(np.where(is_repeated, np.nan, method_scores))
+        method_cells = cells_of(np.where(repeats_method_score, np.nan, method_scores))
     n_pairs = np.bincount(groups[is_complete], minlength=len(keys))
     n_incomplete = np.bincount(groups[~is_complete], minlength=len(keys))
     method_cells = replace(method_cells, n_missing=n_incomplete)
@@ -450,7 +450,7 @@ def one_sided_pairs_with_missing_side(
     """
     is_one_sided = np.isnan(method_values) != np.isnan(reference_values)
     if is_one_sided.any():
-        is_one_sided &= ~_is_absent_pair(scores, pairs)
+        is_one_sided &= ~_lacks_score_of_absent_finding(scores, pairs)
     positions = np.flatnonzero(is_one_sided)
     sides = np.where(np.isnan(method_values[positions]), "method", "reference")
     return _keys_with_method_and_reference(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
@@ -543,7 +543,7 @@ def _comparison_target(
     return _ComparisonTarget(target, n_pairs, members)
 
 
-class _GroupedPairs(NamedTuple):
+class _GroupsAndFirstPairs(NamedTuple):
     """The group of each pair, and a pair of each group."""
 
     #: (n_pairs,): Group of each pair.
@@ -552,7 +552,9 @@ class _GroupedPairs(NamedTuple):
     first_pairs: NDArray[np.integer]
 
 
-def _group_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupedPairs:
+def _group_pairs_by_method_and_reference(
+    codes: ColumnCodes, by: list[str], pairs: Pairs
+) -> _GroupsAndFirstPairs:
     """Group pairs by the grouping columns, the method and the reference."""
     methods = codes.column("method")
     # a code for each combination of the grouping columns, the method and the reference
@@ -560,18 +562,18 @@ def _group_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupedPai
     combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
     combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
     _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
-    return _GroupedPairs(groups, first_pairs)
+    return _GroupsAndFirstPairs(groups, first_pairs)
 
 
 def _keys_with_method_and_reference(
-    scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: NDArray[np.integer]
+    scores: pd.DataFrame, by: list[str], pairs: Pairs, pair_positions: NDArray[np.integer]
 ) -> pd.DataFrame:
     """Return the grouping columns, method and reference of the pairs at some positions."""
-    rows = pairs.key_rows[positions]
+    rows = pairs.key_rows[pair_positions]
     methods = scores["method"].array
     keys = {c: scores[c].array.take(rows) for c in by}
-    keys["method"] = methods.take(pairs.method_examples[positions])
-    keys["reference"] = methods.take(pairs.reference_examples[positions])
+    keys["method"] = methods.take(pairs.method_examples[pair_positions])
+    keys["reference"] = methods.take(pairs.reference_examples[pair_positions])
     return pd.DataFrame(keys).astype({"reference": TEXT})
 
 
@@ -610,7 +612,7 @@ def _cells_of_all_reference_scores(
     return cells.select(positions)
 
 
-def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> NDArray[np.bool_]:
+def _lacks_score_of_absent_finding(scores: pd.DataFrame, pairs: Pairs) -> NDArray[np.bool_]:
     """Return the pairs (bool, one per pair) that lack a score on a side because the finding is absent.
 
     Where a side has no row, the row of the other side says whether the finding is absent.

@@ -104,7 +104,7 @@ class CorrelatedPairs:
             return partial_coefficient(self._residuals(rows), self.effective_n(rows) - 2)
         return coefficient(x, y, self.test)
 
-    def influences(self, rows: NDArray[np.integer]) -> np.ndarray:
+    def row_influences(self, rows: NDArray[np.integer]) -> np.ndarray:
         """Return the influence of each row on the correlation, shape (n,).
 
         For robust coefficients each row has an equal share of the influence of its unit.

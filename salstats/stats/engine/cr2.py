@@ -106,7 +106,7 @@ def cr2(
     has_scores = (counts > 0).astype(np.float64)
     n_units = (has_scores @ is_in_estimate.T > 0).sum(axis=0)
     variance = unit_squares.sum(axis=0)
-    variance = variance + _variance_of_single_unit_cells(
+    variance = variance + _variance_added_by_single_unit_cells(
         adjusted_residuals, squares, is_in_estimate, has_one_unit, units.weights
     )
     return Cr2Variances(
@@ -117,7 +117,7 @@ def cr2(
     )
 
 
-def _variance_of_single_unit_cells(
+def _variance_added_by_single_unit_cells(
     adjusted_residuals: np.ndarray,
     squares: np.ndarray,
     is_in_estimate: NDArray[np.bool_],

@@ -146,7 +146,7 @@ def margin_test_columns(
     margin: Margin,
     metrics: np.ndarray,
     score_sign: np.ndarray,
-    side_verdicts: np.ndarray,
+    verdicts_without_margin: np.ndarray,
     is_sound: NDArray[np.bool_],
 ) -> dict[str, np.ndarray]:
     """Test estimates against a margin, and warn of margins in a wrong unit.
@@ -161,7 +161,7 @@ def margin_test_columns(
         Metric of each estimate.
     score_sign : ndarray of int, shape (n_rows,)
         1 where a larger estimate is a higher score, -1 where it is a lower score.
-    side_verdicts : ndarray of str, shape (n_rows,)
+    verdicts_without_margin : ndarray of str, shape (n_rows,)
         Verdicts without a margin, of `SIDES`.
     is_sound : ndarray of bool, shape (n_rows,)
         Estimates that a verdict may rest on.
@@ -183,7 +183,9 @@ def margin_test_columns(
     # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
     p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
     is_inside = is_sound & is_strictly_below(p_value, 1 - estimates.options.level)
-    return margin_columns(side_verdicts, metrics, MarginTest(low, high, p_value), is_inside, score_sign)
+    return margin_columns(
+        verdicts_without_margin, metrics, MarginTest(low, high, p_value), is_inside, score_sign
+    )
 
 
 def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
@@ -248,7 +250,7 @@ def margin_p_value(
 
 
 def margin_columns(
-    side_verdicts: np.ndarray,
+    verdicts_without_margin: np.ndarray,
     metrics: np.ndarray,
     margin_test: MarginTest,
     is_inside: NDArray[np.bool_],
@@ -258,7 +260,7 @@ def margin_columns(
 
     Parameters
     ----------
-    side_verdicts : ndarray of str, shape (n_rows,)
+    verdicts_without_margin : ndarray of str, shape (n_rows,)
         Verdicts without a margin, of `SIDES`.
     metrics : ndarray of str, shape (n_rows,)
         Metric of each estimate.
@@ -272,7 +274,7 @@ def margin_columns(
     claims = _claim_texts(metrics, margin_test.low, margin_test.high, score_sign)
     claims = np.where(is_inside, claims, "")
     return {
-        "verdict": verdict_texts(side_verdicts, claims),
+        "verdict": verdict_texts(verdicts_without_margin, claims),
         "margin_low": margin_test.low,
         "margin_high": margin_test.high,
         "p_margin": margin_test.p_value,

@@ -80,19 +80,19 @@ class Cells:
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
         return np.asarray(smallest_n_in_sample_of_cell(n_units, self.sample)[0])
 
-    def with_pooled(self, membership: np.ndarray, is_used: NDArray[np.bool_] | None = None) -> "Cells":
+    def with_pooled(self, membership: np.ndarray, is_used_cell: NDArray[np.bool_] | None = None) -> "Cells":
         """Return the cells, followed by cells that pool some of them.
 
         Parameters
         ----------
         membership : ndarray of int, shape (n_cells, n_pooled)
             1 for the members of each pooled cell.
-        is_used : ndarray of bool, shape (n_cells,), optional
+        is_used_cell : ndarray of bool, shape (n_cells,), optional
             Cells whose scores are pooled; of the others only the missing scores are counted.
         """
         weights = membership.astype(np.float64)
-        if is_used is not None:
-            weights = membership * is_used[:, None].astype(np.float64)
+        if is_used_cell is not None:
+            weights = membership * is_used_cell[:, None].astype(np.float64)
 
         def append_pooled(values: np.ndarray, members: np.ndarray) -> np.ndarray:
             """Append the sum of the members of each pooled cell to the values of cells."""
@@ -412,15 +412,15 @@ class Target:
     n_missing: np.ndarray
 
 
-def _has_unit_range(metrics: CodedColumn) -> NDArray[np.bool_]:
+def _has_unit_range(metric_of_row: CodedColumn) -> NDArray[np.bool_]:
     """Return True for rows whose metric lies between 0 and 1, or is not a known one."""
     is_unit_range = []
-    for name in metrics.values:
+    for name in metric_of_row.values:
         metric = registered_metric(name)
         is_unit_range.append(metric is None or (metric.low, metric.high) == (0, 1))
     # rows without a metric have the last code
     is_unit_range.append(True)
-    return np.asarray(np.array(is_unit_range)[metrics.codes])
+    return np.asarray(np.array(is_unit_range)[metric_of_row.codes])
 
 
 def mean_target(

@@ -214,7 +214,7 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
 
     Rows of `index_groups` are sorted already, and stay as they are if they have no such labels.
     """
-    summary_ranks = [_overall_and_average_ranks(keys[column]) for column in keys.columns]
+    summary_ranks = [_ranks_with_overall_and_average_last(keys[column]) for column in keys.columns]
     if not any(ranks.any() for ranks in summary_ranks):
         return np.arange(len(keys))
     codes = ColumnCodes(keys)
@@ -225,7 +225,7 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
     return np.lexsort(sort_keys[::-1])
 
 
-def _overall_and_average_ranks(labels: pd.Series) -> np.ndarray:
+def _ranks_with_overall_and_average_last(labels: pd.Series) -> np.ndarray:
     """Return 2 for the label "Average", 1 for "Overall" and 0 for any other."""
     ranks = np.zeros(len(labels), dtype=np.int64)
     for row, label in enumerate(labels.to_numpy(dtype=object)):

@@ -25,7 +25,7 @@ from salstats.stats.engine.few_units import are_few_events, has_few_effective_un
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
 from salstats.stats.engine.joint_adjustment import PValuesWithFloors
 from salstats.stats.engine.monte_carlo import P_FLOOR_NUMERATORS, fewest_replicates
-from salstats.stats.engine.outlying_units import depends_on_few_units
+from salstats.stats.engine.outlying_units import depends_on_few_outlying_units
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import (
     VarianceWithDf,
@@ -185,7 +185,7 @@ class InferredEstimates:
 
 
 @dataclass(frozen=True)
-class _RowMasks:
+class _RangeTrialAndOutlierMasks:
     """Masks of rows whose interval or test may differ from the usual one; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
@@ -244,7 +244,7 @@ def infer(  # noqa: C901
     robust = None
     if record.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    masks = _row_masks(target.term, cells, estimand, record, robust)
+    masks = _range_trial_and_outlier_masks(target.term, cells, estimand, record, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -344,9 +344,9 @@ def _basis_with_interval_inputs(
     return basis
 
 
-def _row_masks(
+def _range_trial_and_outlier_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
-) -> _RowMasks:
+) -> _RangeTrialAndOutlierMasks:
     """Return the masks of rows whose interval or test may differ from the usual one.
 
     `robust` are the CR2 variances of the rows, None where the interval needs none. Rows of trials are found
@@ -368,9 +368,9 @@ def _row_masks(
         units = _unit_influences_on_score_scale(term, cells, estimand, robust)
         # influence per leverage: how far the mean of a unit lies from the mean of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
-        outlying = is_graded & depends_on_few_units(units.influence, distance)
+        outlying = is_graded & depends_on_few_outlying_units(units.influence, distance)
         outlying_with_few_zeros = outlying & ~_has_many_zero_units(cells, estimand)
-    return _RowMasks(outside_unit_range, trials, outlying, outlying_with_few_zeros)
+    return _RangeTrialAndOutlierMasks(outside_unit_range, trials, outlying, outlying_with_few_zeros)
 
 
 def _unit_influences_on_score_scale(
@@ -386,7 +386,11 @@ def _unit_influences_on_score_scale(
 
 
 def _variance_and_df(
-    cells: Cells, estimand: Estimand, options: Options, robust: Cr2Variances | None, masks: _RowMasks
+    cells: Cells,
+    estimand: Estimand,
+    options: Options,
+    robust: Cr2Variances | None,
+    masks: _RangeTrialAndOutlierMasks,
 ) -> VarianceWithDf:
     """Return analytic variances and their degrees of freedom, NaN if the interval needs none."""
     record = options.interval
@@ -398,7 +402,7 @@ def _variance_and_df(
     return VarianceWithDf(unknown, unknown)
 
 
-def _robust_df(robust: Cr2Variances, record: Interval, masks: _RowMasks) -> np.ndarray:
+def _robust_df(robust: Cr2Variances, record: Interval, masks: _RangeTrialAndOutlierMasks) -> np.ndarray:
     """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
 
     NaN for intervals of shares and in rows of trials, whose intervals use none.

@@ -310,7 +310,7 @@ def _fieller_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelow
     return fieller_decrease_tails(method, reference, covariance, basis.df, bound)
 
 
-def _fieller_sets(basis: Basis) -> ConfidenceSets:
+def _fieller_decrease_sets(basis: Basis) -> ConfidenceSets:
     """Return Fieller's confidence sets of a percentage decrease."""
     assert basis.ratio_means is not None
     method, reference, covariance = basis.ratio_means
@@ -554,7 +554,7 @@ RECORDS = (
         "fieller",
         "Fieller",
         kind="t",
-        kernel=_fieller_sets,
+        kernel=_fieller_decrease_sets,
         note="Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
         terms=("percent_decrease",),
         extra_input="ratio_means",

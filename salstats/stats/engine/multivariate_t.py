@@ -44,7 +44,7 @@ class LargestStatistic:
 
     def __init__(self, correlation: np.ndarray) -> None:
         """Prepare the integral for a correlation matrix (n, n)."""
-        self._vectors = _distinct_unit_vectors(correlation)
+        self._vectors = _unit_vectors_distinct_up_to_sign(correlation)
         n_statistics, rank = self._vectors.shape
         if n_statistics > 1:
             borders = _borders_where_largest_changes(self._vectors)
@@ -100,7 +100,7 @@ class _Borders(NamedTuple):
     weight: np.ndarray
 
 
-def _distinct_unit_vectors(correlation: np.ndarray) -> np.ndarray:
+def _unit_vectors_distinct_up_to_sign(correlation: np.ndarray) -> np.ndarray:
     """Return unit vectors (n, rank) whose products are the correlations; equal statistics have one.
 
     The vectors are written in the basis of Gram and Schmidt, so that the points of the integral, and with

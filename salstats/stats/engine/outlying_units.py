@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 _NORMAL_MAD = 0.6745
 
 
-def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> NDArray[np.bool_]:
+def depends_on_few_outlying_units(influence: np.ndarray, unit_scores: np.ndarray) -> NDArray[np.bool_]:
     """Find estimates whose variance comes mostly from a few outlying units.
 
     A method that fails completely on one case in twelve scores 0 there and as usual elsewhere. With 20 cases
@@ -32,18 +32,18 @@ def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> NDArray
     ----------
     influence : ndarray, shape (n_units, n_rows)
         Influence of each unit on each estimate; influences sum to 0.
-    position : ndarray, shape (n_units, n_rows)
-        Location of each unit on the scale of the scores, whatever the unit's size; NaN where a unit does not
+    unit_scores : ndarray, shape (n_units, n_rows)
+        Score of each unit on a common scale, whatever the unit's size; NaN where a unit does not
         enter an estimate.
 
     Returns
     -------
     ndarray of bool, shape (n_rows,)
     """
-    n_units = (~np.isnan(position)).sum(axis=0)
+    n_units = (~np.isnan(unit_scores)).sum(axis=0)
     depends = np.zeros(influence.shape[1], dtype=bool)
     for row in np.flatnonzero(_may_depend_on_few_units(influence, n_units)):
-        distance = np.abs(position[:, row] - np.nanmedian(position[:, row]))
+        distance = np.abs(unit_scores[:, row] - np.nanmedian(unit_scores[:, row]))
         spread = np.nanmedian(distance) / _NORMAL_MAD
         # No unit is an outlier if most units are equal, as most are 0 in sparse scores.
         if not spread > _ROUNDING * np.nanmax(distance):

@@ -127,7 +127,7 @@ def make_median_function(group: GroupScores) -> WeightsToValues:
     return median_scores
 
 
-def make_win_share_function(group: GroupScores) -> WeightsToValues:
+def make_significant_win_share_function(group: GroupScores) -> WeightsToValues:
     """Make the function that computes for each method the share of others that are significantly worse.
 
     The tests are one-sided signed-rank tests of the units' means.
@@ -233,7 +233,7 @@ RECORDS = {
             "test", "number of methods significantly worse",
             "Methods were ranked by how many others they were better than in one-sided Wilcoxon signed-rank "
             f"tests, not adjusted, {_AS_IN_CHALLENGER}.",
-            kernel=make_win_share_function, paired=True,
+            kernel=make_significant_win_share_function, paired=True,
         ),
     )
 }  # fmt: skip

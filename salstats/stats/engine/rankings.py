@@ -214,9 +214,9 @@ def _check_every_method_has_a_mean(
         scores_of_group = codes.frame.loc[is_of_group]
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
-        subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
+        group_prefix = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
         rows_of_scores = np.flatnonzero(is_of_group).tolist()
-        raise _no_scores_to_rank_error(without_scores, int(rows.sum()), subject, rows_of_scores)
+        raise _cannot_rank_error(without_scores, int(rows.sum()), group_prefix, rows_of_scores)
 
 
 def _split_scores_by_group(
@@ -411,25 +411,25 @@ def _warn_of_few_units(
         )
 
 
-def _no_scores_to_rank_error(
-    methods: Sequence[str], n_methods: int, subject: Message, rows: Sequence[int]
+def _cannot_rank_error(
+    methods_without_scores: Sequence[str], n_methods: int, group_prefix: Message, rows: Sequence[int]
 ) -> ColumnError:
     """Return the error for a group of scores, in some `rows`, that cannot be ranked.
 
-    `methods` have no score at all; if there are none, no observation has scores of all `n_methods` methods.
+    If there are no `methods_without_scores`, no observation has scores of all `n_methods` methods.
     """
-    if methods:
+    if methods_without_scores:
         return ColumnError(
-            subject,
-            joined_group_labels(methods),
+            group_prefix,
+            joined_group_labels(methods_without_scores),
             " has no defined score and so no rank",
             hint="leave it out",
             column="score",
-            value=methods,
+            value=methods_without_scores,
             rows=rows,
         )
     return ColumnError(
-        subject,
+        group_prefix,
         f"there is no observation on which all {n_methods} methods have a defined score",
         hint=Message(
             "leave out a method, or rank by each method's own scores with ", Setting("pairs", "available")

@@ -148,15 +148,15 @@ def _find_grouping(
     columns = _patient_columns(frame)
     for column in columns:
         units = _units_of_columns(codes, [column], cases)
-        if _have_several_cases(units, column, cases, first_rows_of_cases):
+        if _some_units_group_whole_cases(units, column, cases, first_rows_of_cases):
             return _Grouping(units, column)
     if "case" not in frame.columns or "patient" in columns:
         return None
-    patients = _patients_in_case_names(codes)
+    patients = _dataset_and_patient_from_case_names(codes)
     if patients is None:
         return None
     units = _units_of_columns(ColumnCodes(patients), ["patient"], cases)
-    if _have_several_cases(units, "", cases, first_rows_of_cases):
+    if _some_units_group_whole_cases(units, "", cases, first_rows_of_cases):
         return _Grouping(units, "")
     return None
 
@@ -275,23 +275,23 @@ def _names_patients_or_examinations(column: str) -> bool:
     return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
 
 
-def _have_several_cases(
-    units: Units, column: str, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
+def _some_units_group_whole_cases(
+    units: Units, unit_column: str, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> bool:
     """Return True if units have several cases, and each case has one unit.
 
     A case with two values of `patient` passes here, because other checks raise an error for it.
     """
     case_units = units.codes[first_rows_of_cases]
-    if column != "patient" and (units.codes != case_units[cases]).any():
+    if unit_column != "patient" and (units.codes != case_units[cases]).any():
         return False
     largest = int(np.bincount(case_units).max())
-    if _EXAMINATION.fullmatch(column) and largest > _LARGEST_EXAMINATION:
+    if _EXAMINATION.fullmatch(unit_column) and largest > _LARGEST_EXAMINATION:
         return False
     return largest > 1
 
 
-def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
+def _dataset_and_patient_from_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     """Return columns `patient`, from the beginnings of the cases' names, and `dataset`, if there is one.
 
     A patient is missing where the name does not begin with one; None if no name does.

@@ -54,16 +54,16 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
 
 
 def warn_unequal_units(
-    sizes: np.ndarray, is_few: NDArray[np.bool_], keys: pd.DataFrame, term: str = ""
+    sizes: np.ndarray, is_exempt: NDArray[np.bool_], keys: pd.DataFrame, term: str = ""
 ) -> None:
-    """Warn where a few large units dominate many small ones, except in rows with few units (`is_few`).
+    """Warn where a few large units dominate many small ones, except in rows with few units (`is_exempt`).
 
     `sizes` (n_units, n_rows) are numbers of defined scores. Their effective number of units is
     (sum of sizes)^2 / sum of squared sizes (Kish). The message recommends an interval for `term`.
     """
     effective = quiet_ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
     n_units = (sizes > 0).sum(axis=0)
-    is_unequal = ~is_few & (effective < MIN_RESAMPLED_UNITS) & (effective < n_units / 2)
+    is_unequal = ~is_exempt & (effective < MIN_RESAMPLED_UNITS) & (effective < n_units / 2)
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
@@ -304,7 +304,7 @@ def warn_limits(
     warn_single_units(interval_name, is_missing & is_single_unit, target.keys)
     _warn_missing_limits(interval_name, target, estimate, is_missing & ~is_single_unit)
     is_unbounded = np.isinf(low) | np.isinf(high)
-    _warn_unbounded_limits(interval_name, target.keys, is_unbounded, is_single_unit)
+    _warn_unbounded_limits_by_reason(interval_name, target.keys, is_unbounded, is_single_unit)
 
 
 def warn_zero_width(
@@ -381,8 +381,11 @@ def _warn_missing_limits(
         )
 
 
-def _warn_unbounded_limits(
-    interval_name: str, keys: pd.DataFrame, is_unbounded: NDArray[np.bool_], is_single_unit: NDArray[np.bool_]
+def _warn_unbounded_limits_by_reason(
+    interval_name: str,
+    keys: pd.DataFrame,
+    is_unbounded: NDArray[np.bool_],
+    has_sample_of_one_unit: NDArray[np.bool_],
 ) -> None:
     """Warn of infinite limits, with the reason."""
     name = f"the {interval_name} interval"
@@ -394,8 +397,8 @@ def _warn_unbounded_limits(
     else:
         near_zero = f"too few units have scores that speak against any value, or {near_zero}"
     for rows, column, reason in (
-        (is_unbounded & ~is_single_unit, "reference_mean", near_zero),
-        (is_unbounded & is_single_unit, "task", "a task of one unit has too much of the weight"),
+        (is_unbounded & ~has_sample_of_one_unit, "reference_mean", near_zero),
+        (is_unbounded & has_sample_of_one_unit, "task", "a task of one unit has too much of the weight"),
     ):
         if rows.any():
             warn(

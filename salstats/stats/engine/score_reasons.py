@@ -27,10 +27,10 @@ METRIC_OPTION_COLUMNS = (
 SEVERAL = "several"
 
 
-def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
+def missing_reasons(scores: pd.DataFrame, *, only_where_undefined: bool = True) -> np.ndarray:
     """Return the reason why the score of each row is undefined, or would be; "" for defined scores.
 
-    With `scored` False the scores are ignored, and rows with a defined score also have a reason.
+    Without `only_where_undefined` the scores are ignored, and rows with a defined score also have a reason.
     """
     row_reasons = np.full(len(scores), UNDEFINED, dtype=object)
     if "label" in scores.columns:
@@ -40,7 +40,7 @@ def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
         is_filled = scores["reason"].notna() & scores["reason"].ne("")
         has_reason = is_filled.to_numpy(dtype=bool, na_value=False)
         row_reasons[has_reason] = scores["reason"][has_reason].astype(TEXT).to_numpy(dtype=object)
-    if not scored:
+    if not only_where_undefined:
         return row_reasons
     is_undefined = scores["score"].isna().to_numpy(dtype=bool)
     return np.where(is_undefined, row_reasons, "")
@@ -50,7 +50,7 @@ def has_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows whose finding is absent by label or reason, even if they have a score."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
-    return np.isin(missing_reasons(scores, scored=False), ABSENT_REASONS)
+    return np.isin(missing_reasons(scores, only_where_undefined=False), ABSENT_REASONS)
 
 
 def is_score_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
@@ -61,7 +61,7 @@ def is_score_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
     return has_absent_finding(scores) & is_missing
 
 
-def absent_pair_mask(pairs: pd.DataFrame) -> NDArray[np.bool_]:
+def pair_lacks_score_of_absent_finding(pairs: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for pairs that lack a score because the finding is absent.
 
     `pairs` is a frame that `all_pairs_with_reference_score` returns.
@@ -80,34 +80,40 @@ def n_absent_column_if_any(
     """Return the column `n_absent` of an estimates frame, or nothing if no finding is absent.
 
     It has the number of each estimate's missing scores whose finding is absent. Parameters are those of
-    `row_counts_of_estimates`.
+    `count_rows_per_estimate`.
     """
     if not len(absent_row_keys):
         return {}
-    return {"n_absent": row_counts_of_estimates(keys, absent_row_keys, data)}
+    return {"n_absent": count_rows_per_estimate(keys, absent_row_keys, data)}
 
 
-def row_counts_of_estimates(keys: pd.DataFrame, row_keys: pd.DataFrame, data: pd.DataFrame) -> np.ndarray:
+def count_rows_per_estimate(
+    estimate_keys: pd.DataFrame, keys_of_counted_rows: pd.DataFrame, scores: pd.DataFrame
+) -> np.ndarray:
     """Count for each estimate the rows with the values of its grouping columns, shape (n_estimates,).
 
     Parameters
     ----------
-    keys : DataFrame
+    estimate_keys : DataFrame
         Grouping columns of the estimates.
-    row_keys : DataFrame
+    keys_of_counted_rows : DataFrame
         Grouping columns of the rows to be counted.
-    data : DataFrame
-        The data of the estimates, see `estimate_masks_by_separating_columns`.
+    scores : DataFrame
+        The table of scores behind the estimates, see `estimate_masks_by_separating_columns`.
     """
-    counts = np.zeros(len(keys), dtype=np.int64)
-    for estimates, columns in estimate_masks_by_separating_columns(keys, list(row_keys.columns), data):
-        combined = pd.concat([row_keys[columns], keys.loc[estimates, columns]], ignore_index=True)
+    counts = np.zeros(len(estimate_keys), dtype=np.int64)
+    for estimates, columns in estimate_masks_by_separating_columns(
+        estimate_keys, list(keys_of_counted_rows.columns), scores
+    ):
+        combined = pd.concat(
+            [keys_of_counted_rows[columns], estimate_keys.loc[estimates, columns]], ignore_index=True
+        )
         combined = combined.astype("object")
         codes: NDArray[np.integer] = np.zeros(len(combined), dtype=np.int64)
         if columns:
             codes = combined.groupby(columns, dropna=False).ngroup().to_numpy()
-        row_codes = codes[: len(row_keys)]
-        estimate_codes = codes[len(row_keys) :]
+        row_codes = codes[: len(keys_of_counted_rows)]
+        estimate_codes = codes[len(keys_of_counted_rows) :]
         n_rows = np.bincount(row_codes, minlength=int(codes.max()) + 1)
         counts[estimates] = n_rows[estimate_codes]
     return counts
@@ -137,14 +143,14 @@ def estimate_masks_by_separating_columns(
         yield block, separating_columns
 
 
-def keys_of_absent_findings(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+def keys_of_absent_findings(data: pd.DataFrame, variables: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
     """Return the grouping columns of the rows of data that lack a variable because their finding is absent.
 
     Parameters
     ----------
     data : DataFrame
         A scores frame; for any other table no row is returned.
-    names : sequence of str
+    variables : sequence of str
         The variables: columns of the frame, or metrics.
     by : sequence of str
         Grouping columns.
@@ -157,17 +163,17 @@ def keys_of_absent_findings(data: pd.DataFrame, names: Sequence[str], by: Sequen
     if not set(SCORES_COLUMNS) <= set(data.columns):
         return data.iloc[:0][list(by)]
     rows = data[is_score_of_absent_finding(data)]
-    metrics = [n for n in names if n not in data.columns]
+    metrics = [n for n in variables if n not in data.columns]
     if metrics:
         # metrics are variables of one observation
         has_no_value = rows["metric"].isin(metrics)
         key = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
-    elif "score" in names:
-        has_no_value = rows[list(names)].isna().any(axis=1)
+    elif "score" in variables:
+        has_no_value = rows[list(variables)].isna().any(axis=1)
         key = [c for c in KEY_COLUMNS if c in rows.columns]
     else:
         # covariates are values of a case and task, which rows of several metrics and methods repeat
-        has_no_value = rows[list(names)].isna().any(axis=1)
+        has_no_value = rows[list(variables)].isna().any(axis=1)
         key = [c for c in dict.fromkeys(("dataset", "case", "task", *by)) if c in rows.columns]
     return rows[has_no_value.to_numpy()].drop_duplicates(key)[list(by)]
 

@@ -15,9 +15,9 @@ from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, ad
 from salstats.stats.engine.comparisons import ALL_PAIRS, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
 from salstats.stats.engine.grouping import AVERAGE, group_labels, joined_group_labels
 from salstats.stats.engine.score_reasons import (
+    count_rows_per_estimate,
     estimate_masks_by_separating_columns,
     has_absent_finding,
-    row_counts_of_estimates,
 )
 
 #: Largest share of missing cases without a caution, as a few undefined scores are ordinary.
@@ -272,7 +272,7 @@ def warn_and_mark_left_out_cases(
     )
     incomplete_methods = cases.keys[cases.has_many_missing]
     groups = [column for column in by if column != "method"]
-    n_incomplete = row_counts_of_estimates(estimates[groups], incomplete_methods[groups], frame)
+    n_incomplete = count_rows_per_estimate(estimates[groups], incomplete_methods[groups], frame)
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
@@ -365,8 +365,8 @@ def warn_and_mark_incomplete_pairs(
     number_column = "n_pairs" if "n_pairs" in estimates.columns else "n"
     n_complete = estimates[number_column].to_numpy()
     lacks_reference = one_sided[MISSING_SIDE].eq("reference")
-    n_without_method = row_counts_of_estimates(keys, one_sided.loc[~lacks_reference, columns], scores)
-    n_without_reference = row_counts_of_estimates(keys, one_sided.loc[lacks_reference, columns], scores)
+    n_without_method = count_rows_per_estimate(keys, one_sided.loc[~lacks_reference, columns], scores)
+    n_without_reference = count_rows_per_estimate(keys, one_sided.loc[lacks_reference, columns], scores)
     n_any = n_complete + n_without_method + n_without_reference
     is_marked = has_many_missing(n_without_method, n_any) | has_many_missing(n_without_reference, n_any)
     if not is_marked.any():

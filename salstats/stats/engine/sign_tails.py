@@ -30,34 +30,36 @@ _SMALLEST_SADDLEPOINT_Z = 0.01
 _WHOLE_NUMBER_TOLERANCE = 1e-6
 
 
-def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
+def sign_p_values(unit_shares_of_statistic: np.ndarray, tie_weight: float) -> np.ndarray:
     """Compute two-sided P values from all patterns of signs, shape (n_rows,).
 
     A P value is the share of patterns whose sum is at least as far from 0 as the sum of the data.
-    `unit_shares` (n_units, n_rows) are the units' shares of the statistic. Patterns exactly as far as the
-    data count `ties`: 1, or 0.5 for a mid-P value. The patterns of few units, and of counts such as hits, are
+    `unit_shares_of_statistic` have shape (n_units, n_rows). Patterns exactly as far as the data count
+    `tie_weight`: 1, or 0.5 for a mid-P value. The patterns of few units, and of counts such as hits, are
     counted (Streitberg and Roehmel 1986); for many units with other scores the share is approximated by a
     saddlepoint (Lugannani and Rice 1980).
     """
-    p_values = np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
+    p_values = np.array(
+        [_sign_flip_p_value(row_shares, tie_weight) for row_shares in unit_shares_of_statistic.T]
+    )
     # more than 1,000 units may have a P value below the smallest positive number, but none of 0
     p_values[p_values == 0] = np.finfo(np.float64).tiny
     return p_values
 
 
-def _p_value(unit_shares: np.ndarray, ties: float) -> float:
-    """Compute the P value of one row; `unit_shares` (n_units,) are the units' shares of the statistic.
+def _sign_flip_p_value(unit_shares_of_statistic: np.ndarray, tie_weight: float) -> float:
+    """Compute the P value of one row; `unit_shares_of_statistic` have shape (n_units,).
 
     A unit is opposed if its sign is not the sign of the statistic. A pattern of signs has a statistic at
     least as far from 0, with the same sign, if the sizes of its opposed units sum to no more than the sizes
     of the units that are opposed in the data. For a statistic of 0 either sign can be that of the statistic.
     """
-    statistic = unit_shares.sum()
-    sizes = np.abs(unit_shares)
+    statistic = unit_shares_of_statistic.sum()
+    sizes = np.abs(unit_shares_of_statistic)
     is_zero = abs(statistic) <= _ROUNDING * sizes.sum()
-    is_opposed = np.sign(unit_shares) != np.sign(statistic)
+    is_opposed = np.sign(unit_shares_of_statistic) != np.sign(statistic)
     if is_zero:
-        is_opposed = unit_shares < 0
+        is_opposed = unit_shares_of_statistic < 0
     is_nonzero = sizes > _ROUNDING * sizes.max(initial=0.0)
     sizes = sizes[is_nonzero]
     is_opposed = is_opposed[is_nonzero]
@@ -65,7 +67,7 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
         return 1.0
     if not is_opposed.any():
         # Only the data and the opposite pattern are as far from 0.
-        return 2 * ties * 0.5 ** len(sizes)
+        return 2 * tie_weight * 0.5 ** len(sizes)
     multiples = sizes / sizes.min()
     whole_multiples = np.rint(multiples)
     are_whole = np.abs(multiples - whole_multiples).max() < _WHOLE_NUMBER_TOLERANCE
@@ -78,8 +80,8 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     shares = _pattern_shares_by_shift_algorithm(whole_sizes.astype(np.int64), is_opposed)
     if is_zero:
         # Every pattern is at least as far from 0, and the patterns with a statistic of 0 are ties.
-        return 1 - (1 - ties) * shares.as_far
-    return 2 * (shares.further + ties * shares.as_far)
+        return 1 - (1 - tie_weight) * shares.as_far
+    return 2 * (shares.further + tie_weight * shares.as_far)
 
 
 class _PatternShares(NamedTuple):

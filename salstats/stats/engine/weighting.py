@@ -89,7 +89,7 @@ def rows_with_positive_weight(
         return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))
     if isinstance(weights, str) and weights in (UNIT, units.name):
         return WeightedScores(codes, units, Weights(each_unit=True))
-    values = checked_row_weights(codes, weights, units.name)
+    values = checked_row_weights_equal_within_cases(codes, weights, units.name)
     rows = np.flatnonzero(values > 0)
     if len(rows) < len(values):
         codes = codes.take(rows)
@@ -97,13 +97,13 @@ def rows_with_positive_weight(
     return WeightedScores(codes, units, Weights(of_rows=values[rows], column=weights))
 
 
-def checked_row_weights(
-    codes: ColumnCodes, column: str, unit_name: str, frame_name: str = "scores"
+def checked_row_weights_equal_within_cases(
+    codes: ColumnCodes, column: str, unit_in_message: str, frame_name: str = "scores"
 ) -> np.ndarray:
     """Return the weights of rows, shape (n_rows,), from a column of the frame.
 
-    They are checked to be 0 or more, equal within a case, and not all 0. `unit_name` and `frame_name` are the
-    names of the unit and the frame in messages.
+    They are checked to be 0 or more, equal within a case, and not all 0. `unit_in_message` and
+    `frame_name` are the names of the unit and the frame in messages.
     """
     frame = codes.frame
     if not isinstance(column, str):
@@ -116,7 +116,7 @@ def checked_row_weights(
         raise ColumnError(
             Setting("weights", column),
             " is not a column of numbers",
-            hint=Message(Setting("weights", "unit"), f" counts each unit (here {unit_name}) alike"),
+            hint=Message(Setting("weights", "unit"), f" counts each unit (here {unit_in_message}) alike"),
             column=column,
         )
     values = check_numeric(frame, column, frame_name)

@@ -124,16 +124,16 @@ def metric_columns(
 def values_of_observations(
     rows: pd.DataFrame,
     observations: NDArray[np.integer],
-    key: list[str],
+    observation_columns: list[str],
     column: str,
-    row_numbers: NDArray[np.integer],
+    row_numbers_for_errors: NDArray[np.integer],
 ) -> Any:
     """Return a covariate's value for each observation, an array; ColumnError where the rows of one disagree.
 
     The value is missing where all rows of an observation lack it.
 
-    `observations` are codes of the rows, shape (n_rows,), `key` the columns that tell observations apart, and
-    `row_numbers` (n_rows,) the places of the rows in the user's frame, for the error.
+    `observations` are codes of the rows, shape (n_rows,), and `observation_columns` the columns that tell
+    observations apart. `row_numbers_for_errors` (n_rows,) are the places of the rows in the user's frame.
     """
     groups = rows[column].groupby(observations)
     conflicts = np.flatnonzero((groups.nunique() > 1).to_numpy())
@@ -141,10 +141,12 @@ def values_of_observations(
         rows_of_first = np.flatnonzero(observations == conflicts[0])
         first_row = rows_of_first[0]
         values = pd.unique(rows[column].iloc[rows_of_first].dropna())
-        observation = ", ".join(f"{key_column} {rows[key_column].iloc[first_row]}" for key_column in key)
+        observation = ", ".join(
+            f"{key_column} {rows[key_column].iloc[first_row]}" for key_column in observation_columns
+        )
         candidates = []
         for candidate in ("method", "model", "seed", "reader", "metric"):
-            if candidate in rows.columns and candidate not in key:
+            if candidate in rows.columns and candidate not in observation_columns:
                 candidates.append(candidate)
         hint = Message()
         if candidates:
@@ -154,7 +156,7 @@ def values_of_observations(
             f"({observation}: {values[0]}, {values[1]})",
             hint=hint,
             column=column,
-            rows=row_numbers[rows_of_first].tolist(),
+            rows=row_numbers_for_errors[rows_of_first].tolist(),
         )
     return groups.first().array
 

@@ -10,7 +10,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores_without_warnings
 from salstats.stats.engine.comparisons import MISSING_SIDE, all_pairs_with_reference_score
-from salstats.stats.engine.score_reasons import ABSENT, absent_pair_mask
+from salstats.stats.engine.score_reasons import ABSENT, pair_lacks_score_of_absent_finding
 from salstats.stats.engine.shared_cases import advice_to_count_left_out_cases, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.wide_tables import checked_metrics_among, metric_columns
 from salstats.stats.models.formulas import Formula
@@ -147,7 +147,7 @@ def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
     """Return why each gap is missing: absence of the finding, else the reason of the method or reference."""
     reasons = paired["reason"]
     stated = reasons.where(reasons.notna() & reasons.ne("")).astype(TEXT)
-    return stated.fillna(paired["reference_reason"]).mask(absent_pair_mask(paired), ABSENT)
+    return stated.fillna(paired["reference_reason"]).mask(pair_lacks_score_of_absent_finding(paired), ABSENT)
 
 
 def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
@@ -157,7 +157,7 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
     """
     method_is_missing = paired["score"].isna()
     reference_is_missing = paired["reference_score"].isna()
-    is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pair_mask(paired)
+    is_one_sided = (reference_is_missing != method_is_missing) & ~pair_lacks_score_of_absent_finding(paired)
     one_sided = pd.DataFrame(
         {
             "method": paired["method"],

@@ -11,7 +11,7 @@ from salstats.checks import quoted
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.weighting import UNIT, checked_row_weights
+from salstats.stats.engine.weighting import UNIT, checked_row_weights_equal_within_cases
 from salstats.stats.models.error_kinds import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
@@ -60,7 +60,9 @@ def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | No
         unit_name = units.name
         unit_codes = units.codes
     if weights not in (UNIT, unit_name):
-        return Sampling(checked_row_weights(ColumnCodes(frame), weights, unit_name, "data"), unit_codes)
+        return Sampling(
+            checked_row_weights_equal_within_cases(ColumnCodes(frame), weights, unit_name, "data"), unit_codes
+        )
     if unit_name == "row":
         raise SalstatsError(
             Setting("weights", weights),

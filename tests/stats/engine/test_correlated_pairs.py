@@ -140,7 +140,7 @@ def test_every_coefficient_has_influences_that_sum_to_0(test):
     pairs = pairs_of(test)
     rows = pairs.rows_that_affect_correlation(np.flatnonzero(pairs.is_complete_row))
     assert abs(pairs.coefficient(rows).estimate) < 1
-    influences = pairs.influences(rows)
+    influences = pairs.row_influences(rows)
     assert influences.shape == (len(rows),)
     assert abs(influences.sum()) < 1e-9
     assert np.abs(influences).max() > 0.1
@@ -154,7 +154,7 @@ def test_a_partial_correlation_is_that_of_residuals():
     result = pairs.coefficient(rows)
     assert result.estimate == pytest.approx(stats.pearsonr(*residuals).statistic, rel=1e-10)
     assert result.df == 8
-    assert pairs.influences(rows).sum() == pytest.approx(0, abs=1e-10)
+    assert pairs.row_influences(rows).sum() == pytest.approx(0, abs=1e-10)
 
 
 def test_too_few_pairs_have_a_reason_and_no_correlation():

@@ -113,7 +113,7 @@ def two_cells():
 
 
 def test_pooled_cells_follow_and_count_all_missing_scores():
-    pooled = two_cells().with_pooled(np.array([[1], [1]]), is_used=np.array([True, False]))
+    pooled = two_cells().with_pooled(np.array([[1], [1]]), is_used_cell=np.array([True, False]))
     assert pooled.sums.tolist() == [[1, 0, 1], [1, 1, 1]]
     assert pooled.counts.tolist() == [[2, 0, 2], [2, 1, 2]]
     assert pooled.n_missing.tolist() == [3, 4, 7]

@@ -7,7 +7,7 @@ from scipy import stats
 
 import salstats as ss
 from salstats.stats.engine.cautions import OUTLYING_UNITS
-from salstats.stats.engine.outlying_units import depends_on_few_units
+from salstats.stats.engine.outlying_units import depends_on_few_outlying_units
 
 
 def pairs(own, other):
@@ -100,16 +100,16 @@ def test_well_behaved_scores_have_no_caution_in_95_of_100_studies(draw):
     for of_difference in (False, True):
         values = np.column_stack([draw(rng) - draw(rng) * of_difference for _ in range(1000)])
         influence = values - values.mean(axis=0)
-        assert depends_on_few_units(influence, influence).mean() <= 0.05
+        assert depends_on_few_outlying_units(influence, influence).mean() <= 0.05
 
 
 def test_units_are_far_by_their_scores_and_not_by_their_size():
     rng = np.random.default_rng(1)
     position = rng.standard_normal((30, 1))
     influence = position * np.where(np.arange(30) < 2, 40, 1)[:, None]
-    assert not depends_on_few_units(influence, position).any()
+    assert not depends_on_few_outlying_units(influence, position).any()
     position[0] = 30
-    assert depends_on_few_units(position, position).all()
+    assert depends_on_few_outlying_units(position, position).all()
 
 
 @pytest.mark.slow
