@@ -224,12 +224,12 @@ def auroc(  # noqa: C901
         level,
         falls_back_on_wilson=is_default and reference is None,
     )
-    is_tied = np.zeros(len(keys), dtype=bool)
+    has_tied_scores_only = np.zeros(len(keys), dtype=bool)
     if wide.reference_scores is None:
-        is_tied = _has_tied_scores_only(scores, rows_of_groups)
-    _warn_of_undefined_areas_and_tests(keys, areas, columns, is_tied)
+        has_tied_scores_only = _has_tied_scores_only(scores, rows_of_groups)
+    _warn_of_undefined_areas_and_tests(keys, areas, columns, has_tied_scores_only)
     if interval_record.name == "delong":
-        _warn_of_dependent_rows(keys, n, n_units, recommended=choose_interval(None, term).name)
+        _warn_of_dependent_rows(keys, n, n_units, recommended_interval=choose_interval(None, term).name)
 
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
@@ -540,11 +540,13 @@ def _rows_paired_with_reference(codes: ColumnCodes, score: str, label: str, refe
     return _PairedRows(ColumnCodes(table), reference_scores)
 
 
-def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, recommended: str) -> None:
+def _warn_of_dependent_rows(
+    keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, recommended_interval: str
+) -> None:
     """Warn where `interval="delong"` treats several rows of a unit as independent.
 
-    `n` and `n_units` (n_groups,) are the numbers of rows and units; `recommended` names the interval that
-    keeps a unit's rows together.
+    `n` and `n_units` (n_groups,) are the numbers of rows and units; `recommended_interval` names the interval
+    that keeps a unit's rows together.
     """
     if not (n > n_units).any():
         return
@@ -554,12 +556,14 @@ def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarr
         " treats rows as independent, but ",
         group_label(keys, worst),
         f" has {n[worst]} rows of {n_units[worst]} units",
-        hint=Message(Setting("interval", recommended), " gives limits that keep a unit's rows together"),
+        hint=Message(
+            Setting("interval", recommended_interval), " gives limits that keep a unit's rows together"
+        ),
     )
 
 
 def _warn_of_undefined_areas_and_tests(
-    keys: pd.DataFrame, areas: pd.DataFrame, columns: dict[str, Any], is_tied: NDArray[np.bool_]
+    keys: pd.DataFrame, areas: pd.DataFrame, columns: dict[str, Any], has_tied_scores_only: NDArray[np.bool_]
 ) -> None:
     """Warn of groups without an area and of groups whose area has no variance, each with the reason."""
     estimate = areas["estimate"].to_numpy(dtype=np.float64)
@@ -575,11 +579,11 @@ def _warn_of_undefined_areas_and_tests(
     has_wilson = columns["interval"] == "wilson"
     has_test = ~np.isnan(columns["p_value"])
     has_no_variance = ~is_undefined & (has_wilson | np.isnan(columns["conf_low"]))
-    is_tied = is_tied & has_no_variance
+    has_tied_scores_only = has_tied_scores_only & has_no_variance
     is_separated = has_no_variance & np.isin(estimate, (0, 1)) & (columns["term"] == "auroc")
-    is_unexplained = has_no_variance & ~(is_tied | is_separated)
+    is_unexplained = has_no_variance & ~(has_tied_scores_only | is_separated)
     reasons = [
-        (is_tied, "predictor", "all scores are tied, so the area is 0.5 with any labels"),
+        (has_tied_scores_only, "predictor", "all scores are tied, so the area is 0.5 with any labels"),
         (
             is_separated,
             "estimate",

@@ -22,13 +22,19 @@ _OWN_COLUMNS = ("bin", "score", "x_mean")
 
 
 def binned_means(
-    data: pd.DataFrame, x: str, y: str, *, panels: Sequence[str], groups: Sequence[str], distinct: bool
+    data: pd.DataFrame,
+    x: str,
+    y: str,
+    *,
+    panels: Sequence[str],
+    groups: Sequence[str],
+    bin_per_distinct_x: bool,
 ) -> pd.DataFrame:
     """Mean of `y` in bins of `x`, with the default interval of `summarize`; warnings are not shown.
 
     The bins are the same for all groups of a panel, with borders at quantiles of its `x`. There are two to
-    five of them, as many as leave each group about ten rows or more in each. With `distinct` each value of
-    `x` is a bin.
+    five of them, as many as leave each group about ten rows or more in each. With `bin_per_distinct_x` each
+    value of `x` is a bin.
 
     Parameters
     ----------
@@ -38,7 +44,7 @@ def binned_means(
         Columns or metrics.
     panels, groups : sequence of str
         Columns whose combinations of values are panels, and groups of these.
-    distinct : bool
+    bin_per_distinct_x : bool
         True for a bin for each value of `x`.
 
     Returns
@@ -72,7 +78,7 @@ def binned_means(
         scores = scores.assign(
             score=rows[y].astype(float),
             unit=units.codes,
-            bin=_bin_numbers_within_panels(rows, x, panels, groups, distinct=distinct),
+            bin=_bin_numbers_within_panels(rows, x, panels, groups, bin_per_distinct_x=bin_per_distinct_x),
         )
         means = summarize(scores, by=[*by, "bin"], unit="unit")
     keys = [scores[column] for column in (*by, "bin")]
@@ -81,11 +87,11 @@ def binned_means(
 
 
 def _bin_numbers_within_panels(
-    rows: pd.DataFrame, x: str, panels: Sequence[str], groups: Sequence[str], *, distinct: bool
+    rows: pd.DataFrame, x: str, panels: Sequence[str], groups: Sequence[str], *, bin_per_distinct_x: bool
 ) -> np.ndarray:
     """Return the number of the bin of each row, from 0; the bins are the same for all groups of a panel."""
     values = rows[x].to_numpy(dtype=np.float64)
-    if distinct:
+    if bin_per_distinct_x:
         return np.unique(values, return_inverse=True)[1]
     bins = np.zeros(len(rows), dtype=np.int64)
     panel = _combination_numbers(rows, panels)

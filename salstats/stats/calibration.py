@@ -149,7 +149,7 @@ def calibration(
     2  Atelectasis            brier_score  194
     """
     check_level(level)
-    predictions = _read_predictions(data, prob, label, by, unit)
+    predictions = _read_predictions_and_complete_rows(data, prob, label, by, unit)
     keys = predictions.keys
     brier_scores = _summarized_means(
         predictions.squared_errors, predictions.rows_of_groups, predictions.units, level
@@ -176,7 +176,7 @@ def calibration(
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_NULL_VALUES))
-    columns |= _inference_to_unit_and_n_missing_columns(predictions, group_of_row)
+    columns |= _unit_n_missing_and_inference_to_columns(predictions, group_of_row)
     cautions = _caution_column_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n_complete_rows[group_of_row]
@@ -291,7 +291,7 @@ def calibration_curve(
     check_level(level)
     if n_bins is not None:
         check_count(n_bins, "n_bins")
-    predictions = _read_predictions(data, prob, label, by, unit)
+    predictions = _read_predictions_and_complete_rows(data, prob, label, by, unit)
     bins = []
     for group, rows in enumerate(predictions.rows_of_groups):
         bins += _bins_of_group(group, rows, predictions.probs[rows], n_bins)
@@ -302,7 +302,7 @@ def calibration_curve(
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
-    columns |= _inference_to_unit_and_n_missing_columns(predictions, group_of_bin)
+    columns |= _unit_n_missing_and_inference_to_columns(predictions, group_of_bin)
     columns["term"] = "observed_rate"
     special_columns = {
         "predictor": prob,
@@ -364,7 +364,7 @@ class _Predictions:
         return np.array([int((self.labels[rows] == 1).sum()) for rows in self.rows_of_groups])
 
 
-def _read_predictions(
+def _read_predictions_and_complete_rows(
     data: pd.DataFrame, prob: str, label: str, by: str | Sequence[str] | None, unit: Unit
 ) -> _Predictions:
     """Read probabilities, labels, groups and units; raise for a probability below 0 or above 1."""
@@ -431,7 +431,7 @@ def _summarized_means(
     return means.set_index("group").reindex(range(len(rows_of_groups))).reset_index(drop=True)
 
 
-def _inference_to_unit_and_n_missing_columns(
+def _unit_n_missing_and_inference_to_columns(
     predictions: _Predictions, group_of_row: NDArray[np.integer]
 ) -> dict[str, Any]:
     """Return the columns `inference_to`, if the rows have readers or trainings, `unit` and `n_missing`.

@@ -122,8 +122,8 @@ def case_flow(
     branch_keys = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
     branch_codes, keys = index_groups(ColumnCodes(branch_keys.reset_index(drop=True)), columns)
     reason_of_row = missing_reasons(scores)
-    file_counts = _distinct_code_counts_and_n_rows(counted_codes, np.arange(len(scores)))
-    rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file_counts}]
+    counts_of_whole_file = _distinct_code_counts_and_n_rows(counted_codes, np.arange(len(scores)))
+    rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **counts_of_whole_file}]
     for code, key in enumerate(keys.to_dict("records")):
         branch = expected[branch_codes == code]
         if not (branch["method_row"] >= 0).any():
@@ -131,7 +131,7 @@ def case_flow(
         branch_key = {str(column): level for column, level in key.items()}
         is_compared = reference is not None and str(key["method"]) != reference
         for row in _rows_of_branch(
-            branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared
+            branch, counted_codes, reason_of_row, counts_of_whole_file, is_compared=is_compared
         ):
             rows.append({**branch_key, **row})
     check_names_of_groups(columns, ["step", "stage", "reason", "excluded", "unit", *counted_codes, "n_rows"])
@@ -235,7 +235,7 @@ def _rows_of_branch(
     branch: pd.DataFrame,
     counted_codes: dict[str, NDArray[np.integer]],
     reason_of_row: np.ndarray,
-    file_counts: dict[str, int],
+    counts_of_whole_file: dict[str, int],
     *,
     is_compared: bool,
 ) -> Iterator[dict[str, object]]:
@@ -258,7 +258,7 @@ def _rows_of_branch(
         pair_reason_order = [OF_REFERENCE + reason for reason in (NO_ROW, *reason_order)]
         stages.append(_Stage(PAIRS, pair_reason, pair_reason_order))
     remains = np.ones(len(source), dtype=bool)
-    counts = file_counts
+    counts = counts_of_whole_file
     for step, stage in enumerate(stages, start=2):
         for reason in stage.reason_order:
             is_excluded = remains & (stage.reason_of_score == reason)

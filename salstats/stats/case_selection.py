@@ -90,9 +90,9 @@ def pick_cases(
             Setting("at"), " names nothing to pick", hint=f"choose from {', '.join(PICKS)}", choices=PICKS
         )
     frame = check_scores(scores)
-    frame = _rows_with_value(frame, "metric", metric)
-    frame = _rows_with_value(frame, "method", method)
-    frame = _rows_with_value(frame, "task", task)
+    frame = _rows_with_value_or_all(frame, "metric", metric)
+    frame = _rows_with_value_or_all(frame, "method", method)
+    frame = _rows_with_value_or_all(frame, "task", task)
     columns = check_by(frame, by, DEFAULT_BY)
     frame = frame.reset_index(drop=True)
     codes = ColumnCodes(frame)
@@ -128,7 +128,7 @@ def pick_cases(
     )
 
 
-def _rows_with_value(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
+def _rows_with_value_or_all(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
     """Return the rows with a value in a column, all rows for None; no such row raises an error."""
     if value is None:
         return frame

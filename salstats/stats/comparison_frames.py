@@ -60,7 +60,7 @@ class HypothesisOptions(NamedTuple):
     weights: Weighting
     effect_size: str | None = None
 
-    def checked(self, test: str) -> "HypothesisOptions":
+    def checked_and_completed(self, test: str) -> "HypothesisOptions":
         """Return the options in the records' spelling, checked against each other and against a test.
 
         A joint adjustment comes with the simultaneous limits that agree with it unless these are declined,
@@ -149,7 +149,7 @@ def comparison_frame(
 ) -> pd.DataFrame:
     """Compare methods with the reference; return the estimates frame of `term`."""
     test = check_choice(hypothesis.test or options.agreeing_test_name, TESTS, "test")
-    hypothesis = hypothesis.checked(test)
+    hypothesis = hypothesis.checked_and_completed(test)
     options = options_without_binary_defaults_for_flips(options, hypothesis.test, hypothesis.adjust)
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
@@ -170,7 +170,7 @@ def comparison_frame(
     reported = estimates
     if hypothesis.simultaneous:
         reported = estimates_at_levels(estimates, joint_levels(tested, keys, options.level))
-    tested = with_exact_small_p_values(tested, uncrossed_alpha=1 - reported.conf_level)
+    tested = with_exact_small_p_values(tested, alpha_not_to_cross=1 - reported.conf_level)
 
     table = reported.columns(units.name)
     table |= n_absent_column_if_any(keys, paired_target.absent, scores)
@@ -212,7 +212,7 @@ def _check_pairs_suit_options(
             Setting("pairs", "complete"),
         )
     has_summary = comparison.average or comparison.overall
-    for option, name in binary_score_choices(options, test):
+    for option, name in options_for_binary_scores_only(options, test):
         if has_summary or hypothesis.weights is not None or all_scores:
             raise SalstatsError(
                 Setting(option, name),
@@ -316,15 +316,17 @@ def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> 
     return levels
 
 
-def with_exact_small_p_values(tested: PairedTestResult, uncrossed_alpha: np.ndarray) -> PairedTestResult:
+def with_exact_small_p_values(tested: PairedTestResult, alpha_not_to_cross: np.ndarray) -> PairedTestResult:
     """Return tests whose small P values from flips are counted over every pattern of signs.
 
-    A P value that would move to the other side of `uncrossed_alpha` stays as it is.
+    A P value that would move to the other side of `alpha_not_to_cross` stays as it is.
     """
     if tested.null_draws is None or tested.p_floor is None:
         return tested
     p_floor = np.broadcast_to(tested.p_floor, tested.p_value.shape)
-    p_value, p_floor = tested.null_draws.with_exact_small_p_values(tested.p_value, p_floor, uncrossed_alpha)
+    p_value, p_floor = tested.null_draws.with_exact_small_p_values(
+        tested.p_value, p_floor, alpha_not_to_cross
+    )
     return tested._replace(p_value=p_value, p_floor=p_floor)
 
 
@@ -332,7 +334,7 @@ def infer_and_test(
     paired_target: PairedTarget, options: Options, test: str, units: Units
 ) -> tuple[InferredEstimates, PairedTestResult]:
     """Return the estimates with their limits, and the test of each row."""
-    for option, name in binary_score_choices(options, test):
+    for option, name in options_for_binary_scores_only(options, test):
         check_paired_shares(paired_target, option, name, units.name)
     estimates = infer(
         paired_target.target, options, differences=test == "bootstrap", flip_signs=test == "wild"
@@ -360,7 +362,7 @@ def options_without_binary_defaults_for_flips(options: Options, test: str | None
     return options
 
 
-def binary_score_choices(options: Options, test: str) -> list[tuple[str, str]]:
+def options_for_binary_scores_only(options: Options, test: str) -> list[tuple[str, str]]:
     """List the options that are for paired 0/1 scores only (`interval`, `test`), each with its value."""
     choices = []
     if options.interval.kind == "share":

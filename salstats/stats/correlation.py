@@ -435,7 +435,7 @@ def _correlate_group(
     """Correlate the complete pairs of a group; add it to the problems if its correlation is not testable."""
     correlations = _correlate_strata(sample, [pairs], interval)
     problems.add_undefined_or_perfect_group(group, label, len(pairs), correlations)
-    columns = _estimate_test_and_limits_columns(sample, correlations, interval, level)
+    columns = _unstratified_correlation_columns(sample, correlations, interval, level)
     return _GroupCorrelation(columns, pairs, is_testable=bool(abs(correlations.r[0]) < 1))
 
 
@@ -466,7 +466,7 @@ def _correlate_within_strata(
     used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.is_usable)]
     # `concatenate` needs an array even if no stratum is used.
     used_pairs = np.concatenate([pairs[:0], *used_strata])
-    columns = _combined_columns(sample, correlations, interval, level)
+    columns = _combined_correlation_columns(sample, correlations, interval, level)
     return _GroupCorrelation(columns, used_pairs, is_testable=bool(correlations.is_usable.any()))
 
 
@@ -505,7 +505,7 @@ def _correlate_strata(
     return _StrataCorrelations(strata_rows, coefficients, r, std_error, reasons)
 
 
-def _estimate_test_and_limits_columns(
+def _unstratified_correlation_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
     """Return the estimate, test and limits of a group without strata, as columns."""
@@ -518,7 +518,7 @@ def _estimate_test_and_limits_columns(
     return columns
 
 
-def _combined_columns(
+def _combined_correlation_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
     """Return the estimate, test, limits and heterogeneity of a group's combined strata, as columns."""
@@ -657,13 +657,15 @@ class _Problems:
             self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
             self.perfect_rows.append(row)
 
-    def warn_of_each_kind(self, subject: str, test: str, *, has_exact_p: bool, is_stratified: bool) -> None:
-        """Warn of each kind of problem; `subject` names the correlation."""
+    def warn_of_each_kind(
+        self, correlation_name: str, test: str, *, has_exact_p: bool, is_stratified: bool
+    ) -> None:
+        """Warn of each kind of problem."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
             column = "n_strata" if is_stratified else "estimate"
             warn(
-                f"{subject} is {consequence} for ",
+                f"{correlation_name} is {consequence} for ",
                 joined_group_labels(self.undefined),
                 column=column,
                 value=self.columns_at_fault,
@@ -672,7 +674,7 @@ class _Problems:
         if self.perfect:
             p_value = "p_value is exact and limits are" if has_exact_p else "p_value and limits are"
             warn(
-                f"{subject} is -1 or 1, where its approximate test has no variance left "
+                f"{correlation_name} is -1 or 1, where its approximate test has no variance left "
                 f"({p_value} NaN), for ",
                 joined_group_labels(self.perfect),
                 column="std_error",
@@ -685,7 +687,7 @@ class _Problems:
                 option_of_robust = {"option": "test", "value": test}
                 reason += ", or without one of them too many values are equal,"
             warn(
-                f"{reason} for a variance, so {subject} has no test and no limits (NaN) for ",
+                f"{reason} for a variance, so {correlation_name} has no test and no limits (NaN) for ",
                 joined_group_labels(self.without_variance),
                 column="n_units",
                 rows=self.without_variance_rows,

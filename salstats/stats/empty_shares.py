@@ -99,7 +99,7 @@ def empty_shares(
             choices=mask_metrics,
         )
     reason = _reason_of_each_row(rows)
-    empty = _empty_mask_indicator(rows, reason)
+    empty = _empty_predicted_mask_indicator(rows, reason)
     is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE_SLICE_REASONS))
     has_finding = ~(is_excluded | _lacks_finding(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
@@ -142,20 +142,20 @@ def _sum_of_pixel_columns(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarra
     return np.asarray(np.sum(pixels, axis=0))
 
 
-def _lacks_finding(rows: pd.DataFrame, empty: np.ndarray) -> NDArray[np.bool_]:
+def _lacks_finding(rows: pd.DataFrame, empty_predicted_mask: np.ndarray) -> NDArray[np.bool_]:
     """Return True for rows whose truth is empty by its pixels, or by the label where the mask is unknown.
 
-    `empty` is what `_empty_mask_indicator` returns.
+    `empty_predicted_mask` is what `_empty_predicted_mask_indicator` returns.
     """
     is_absent = _sum_of_pixel_columns(rows, ("tp", "fn")) == 0
     if "label" in rows.columns:
         labels = rows["label"].to_numpy(dtype=np.float64, na_value=np.nan)
-        is_absent |= np.isnan(empty) & (labels == 0)
+        is_absent |= np.isnan(empty_predicted_mask) & (labels == 0)
     return np.asarray(is_absent)
 
 
-def _empty_mask_indicator(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
-    """Return 1 for rows of an empty mask, 0 for those of another, NaN where it is not known.
+def _empty_predicted_mask_indicator(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
+    """Return 1 for rows of an empty predicted mask, 0 for those of another, NaN where it is not known.
 
     The column `empty_mask` decides where it is filled, else the number of predicted pixels, else the reason
     (n_rows,) of an undefined score.

@@ -325,7 +325,7 @@ def _median_or_quantile(quantile: float) -> Literal["median", "quantile"]:
     return "median" if quantile == 0.5 else "quantile"
 
 
-def _metric_ranges_or_infinite(
+def _metric_ranges_or_infinite_if_exceeded(
     metrics: pd.Series, sides_scores: np.ndarray, groups: NDArray[np.integer]
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
@@ -392,7 +392,9 @@ def _infer_quantiles(
     units = grouped_rows.units
     keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _metric_ranges_or_infinite(grouped_rows.frame["metric"], sides_scores, grouped_rows.groups)
+    ranges = _metric_ranges_or_infinite_if_exceeded(
+        grouped_rows.frame["metric"], sides_scores, grouped_rows.groups
+    )
     groups = []
     for group in range(len(keys)):
         rows = np.flatnonzero(is_defined & (grouped_rows.groups == group))
@@ -417,7 +419,7 @@ def _infer_quantiles(
         low, high, *_ = record.limits(basis)
         table |= {"std_error": spread, "bias": bias, "n_undefined": len(replicates) - n_defined}
     else:
-        low, high, p_value, beyond_scores = _inverted_limits(
+        low, high, p_value, beyond_scores = _limits_by_inverting_share_intervals(
             groups, sides_quantiles, n_units, units.n, quantile, options.level
         )
         if is_difference:
@@ -458,17 +460,17 @@ def _has_no_width(table: dict[str, Any], sides_quantiles: np.ndarray) -> NDArray
     return np.asarray(table["conf_high"] - table["conf_low"] <= ROUNDING * scale)
 
 
-def _inverted_limits(
+def _limits_by_inverting_share_intervals(
     groups: Sequence[_QuantileSample],
     sides_quantiles: np.ndarray,
     n_units: np.ndarray,
-    n_all_units: int,
+    n_units_of_all_groups: int,
     quantile: float,
     level: float,
 ) -> _QuantileLimits:
     """Compute limits by inverting intervals of shares of scores, NaN for groups of one unit or none.
 
-    `n_units` (n_groups,) are the units of each group, `n_all_units` those of all groups together.
+    `n_units` (n_groups,) are the units of each group, `n_units_of_all_groups` those of all groups together.
     """
     low = np.full(len(groups), np.nan)
     high = np.full(len(groups), np.nan)
@@ -478,7 +480,9 @@ def _inverted_limits(
         group = groups[row]
         sides_shares: list[SharesAtOrBelow] = []
         for scores in group.sides:
-            shares = shares_at_or_below_scores(scores, group.units, n_all_units, quantile, group.score_range)
+            shares = shares_at_or_below_scores(
+                scores, group.units, n_units_of_all_groups, quantile, group.score_range
+            )
             side_low, side_high = quantile_limits(shares, 1 - level)
             if side_low < scores.min() or side_high > scores.max():
                 beyond_scores[row] = True

@@ -31,7 +31,7 @@ def test_equal_values_are_in_one_bin():
 
 def test_rates_of_bins_are_means_and_their_intervals_those_of_summarize():
     data = table()
-    rates = binned_means(data, "x", "y", panels=[], groups=[], distinct=False)
+    rates = binned_means(data, "x", "y", panels=[], groups=[], bin_per_distinct_x=False)
     bins = pd.qcut(data["x"], 5, labels=False)
     np.testing.assert_allclose(rates["estimate"], data["y"].groupby(bins).mean())
     np.testing.assert_allclose(rates["x_mean"], data["x"].groupby(bins).mean())
@@ -42,27 +42,32 @@ def test_rates_of_bins_are_means_and_their_intervals_those_of_summarize():
 
 def test_groups_may_be_called_x_but_not_as_a_column_of_the_result():
     data = table().rename(columns={"x": "size"}).assign(site=["a", "b"] * 30)
-    expected = binned_means(data, "size", "y", panels=["site"], groups=[], distinct=False)
+    expected = binned_means(data, "size", "y", panels=["site"], groups=[], bin_per_distinct_x=False)
     rates = binned_means(
-        data.rename(columns={"site": "x"}), "size", "y", panels=["x"], groups=[], distinct=False
+        data.rename(columns={"site": "x"}), "size", "y", panels=["x"], groups=[], bin_per_distinct_x=False
     )
     pd.testing.assert_frame_equal(rates.rename(columns={"x": "site"}), expected)
     for name in ("bin", "score", "unit"):
         with raises(ColumnError, column=name):
             binned_means(
-                data.assign(**{name: data["site"]}), "size", "y", panels=[name], groups=[], distinct=True
+                data.assign(**{name: data["site"]}),
+                "size",
+                "y",
+                panels=[name],
+                groups=[],
+                bin_per_distinct_x=True,
             )
 
 
 @pytest.mark.parametrize(("n", "n_bins"), [(12, 2), (35, 3), (200, 5)])
 def test_fewer_rows_have_fewer_bins(n, n_bins):
-    rates = binned_means(table(n), "x", "y", panels=[], groups=[], distinct=False)
+    rates = binned_means(table(n), "x", "y", panels=[], groups=[], bin_per_distinct_x=False)
     assert len(rates) == n_bins
 
 
 def test_methods_share_the_bins_of_a_panel_and_patients_are_the_units():
     scores = ss.datasets.load_simulated()
-    rates = binned_means(scores, "prob", "hit", panels=["task"], groups=["method"], distinct=False)
+    rates = binned_means(scores, "prob", "hit", panels=["task"], groups=["method"], bin_per_distinct_x=False)
     assert set(rates["unit"]) == {"patient"}
     assert (rates["n_units"] <= rates["n"]).all()
     hits = scores.query("metric == 'hit'").dropna(subset=["score", "prob"])
@@ -73,13 +78,13 @@ def test_methods_share_the_bins_of_a_panel_and_patients_are_the_units():
 
 def test_each_value_is_a_bin_where_asked():
     data = table().assign(x=lambda frame: (3 * frame["x"]).round())
-    rates = binned_means(data, "x", "y", panels=[], groups=[], distinct=True)
+    rates = binned_means(data, "x", "y", panels=[], groups=[], bin_per_distinct_x=True)
     assert rates["x_mean"].tolist() == sorted(data["x"].unique())
 
 
 def test_rows_that_repeat_a_case_count_as_one_unit():
     data = table().assign(case=np.repeat([f"c{i}" for i in range(15)], 4))
-    rates = binned_means(data, "x", "y", panels=[], groups=[], distinct=False)
+    rates = binned_means(data, "x", "y", panels=[], groups=[], bin_per_distinct_x=False)
     assert rates["n"].sum() == 60
     assert set(rates["unit"]) == {"case"}
     assert rates["n_units"].max() <= 15

@@ -11,8 +11,8 @@ from salstats.errors import SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.comparison_frames import (
     HypothesisOptions,
-    binary_score_choices,
     joint_levels,
+    options_for_binary_scores_only,
     options_without_binary_defaults_for_flips,
 )
 from salstats.stats.engine.inference import checked_options
@@ -106,7 +106,7 @@ def hypothesis(**options):
 def test_joint_adjustments_come_with_simultaneous_limits_unless_these_are_declined(
     options, adjust, simultaneous
 ):
-    checked = hypothesis(**options).checked("wild")
+    checked = hypothesis(**options).checked_and_completed("wild")
     assert (checked.adjust, checked.simultaneous) == (adjust, simultaneous)
 
 
@@ -126,7 +126,7 @@ def test_joint_adjustments_come_with_simultaneous_limits_unless_these_are_declin
 )
 def test_options_that_exclude_each_other_are_an_error(options, test, fields):
     with raises(SalstatsError, **fields):
-        hypothesis(**options).checked(test)
+        hypothesis(**options).checked_and_completed(test)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_a_test_by_flips_flips_hits_too():
 
 def test_interval_and_test_of_hits_are_listed_with_their_option():
     tango = checked_options("difference", "tango", 0.95, 100, 0, None)
-    assert binary_score_choices(tango, "score") == [("interval", "tango"), ("test", "score")]
-    assert binary_score_choices(checked_options("difference", "t", 0.95, 100, 0, None), "t") == []
+    assert options_for_binary_scores_only(tango, "score") == [("interval", "tango"), ("test", "score")]
+    assert options_for_binary_scores_only(checked_options("difference", "t", 0.95, 100, 0, None), "t") == []
 
 
 def test_tasks_and_their_average_have_joint_levels_of_their_own():

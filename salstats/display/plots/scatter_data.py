@@ -151,7 +151,9 @@ def scatter_data(
         colour_labels = {str(value): text for value, text in group_labels[colour_column].items()}
     rates = None
     if is_binary:
-        means = binned_means(frame, x, y, panels=by_columns, groups=colour_columns, distinct=has_few_x)
+        means = binned_means(
+            frame, x, y, panels=by_columns, groups=colour_columns, bin_per_distinct_x=has_few_x
+        )
         rates = _placed_rates(
             read_estimates(means, "rates"),
             keys.drop_duplicates(),

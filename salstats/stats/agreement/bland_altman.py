@@ -106,7 +106,7 @@ def _bias_and_limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarra
     return np.stack([bias, bias - _LIMIT_SDS * sd, bias + _LIMIT_SDS * sd], axis=-1)
 
 
-def limits_of_agreement_by_jackknife(
+def bias_and_limits_of_agreement_by_jackknife(
     readings: RaterReadings, level: float, linked: bool = True
 ) -> Coefficients:
     """Return bias and limits of agreement with limits from a jackknife of units.
@@ -151,7 +151,7 @@ def limits_of_agreement_by_jackknife(
     )
 
 
-def limits_of_agreement_by_student_t(
+def bias_and_limits_of_agreement_by_student_t(
     readings: RaterReadings, level: float, linked: bool = True
 ) -> Coefficients:
     """Return bias and limits of agreement of independent pairs, with Student's t (Bland and Altman 1999).

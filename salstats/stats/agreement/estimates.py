@@ -210,7 +210,7 @@ def agreement(  # noqa: C901
     term_positions = [0]
     if not record.choices:
         term_positions = [list(record.terms).index(term) for term in terms]
-    _warn_of_undefined(keys, results, term_positions, design.repeat_columns)
+    _warn_of_undefined_agreement_or_limits(keys, results, term_positions, design.repeat_columns)
     _warn_of_few_or_unequal_units(keys, results, interval_record)
     _warn_of_dependent_cases(keys, results, interval_record, len(terms))
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
@@ -419,7 +419,7 @@ def _warn_of_few_minority_units(
         )
 
 
-def _warn_of_undefined(
+def _warn_of_undefined_agreement_or_limits(
     keys: pd.DataFrame,
     results: Sequence[_AgreementResult],
     term_positions: Sequence[int],

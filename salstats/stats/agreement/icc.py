@@ -29,7 +29,7 @@ from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.result_warnings import ROUNDING
 
 
-class HalfMeanSquaredDifferences(NamedTuple):
+class HalfMeanSquaresBySharedCaseOrRater(NamedTuple):
     """Half the mean squared differences of two readings, Koch's symmetric sums; arrays of shape (n_sets,)."""
 
     #: A, of two readings of one case: the variance of raters and error.
@@ -40,9 +40,9 @@ class HalfMeanSquaredDifferences(NamedTuple):
     neither: np.ndarray
 
 
-def half_mean_squared_differences(
+def half_mean_squares_by_shared_case_or_rater(
     readings: RaterReadings, weights: RowWeightSets
-) -> HalfMeanSquaredDifferences:
+) -> HalfMeanSquaresBySharedCaseOrRater:
     """Return the symmetric sums of each set of weights.
 
     The sum of squared differences over all ordered pairs of n values y is 2 (n sum y² - (sum y)²). Below,
@@ -68,7 +68,7 @@ def half_mean_squared_differences(
     grand_squares = rater_squares.sum(axis=1)
     pairs_of_neither = n * (n - 1) - pairs_of_case - pairs_of_rater
     squares_of_neither = n * grand_squares - grand_sum**2 - squares_of_case - squares_of_rater
-    return HalfMeanSquaredDifferences(
+    return HalfMeanSquaresBySharedCaseOrRater(
         same_case=quiet_ratio(squares_of_case, pairs_of_case),
         same_rater=quiet_ratio(squares_of_rater, pairs_of_rater),
         neither=quiet_ratio(squares_of_neither, pairs_of_neither),
@@ -98,7 +98,7 @@ def _one_way_icc1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray
 
 def single_reading_icc1_icc2_icc3(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
-    sums = half_mean_squared_differences(readings, weights)
+    sums = half_mean_squares_by_shared_case_or_rater(readings, weights)
     case_variance = sums.neither - sums.same_case
     icc2 = quiet_ratio(case_variance, sums.neither)
     icc3 = quiet_ratio(case_variance, sums.same_rater)
@@ -159,7 +159,8 @@ def _icc2_distances_by_rater_variance(
     In ICC(2,1) = (C - A) / C a change of the raters' variance changes A and C alike.
     """
     same_case, same_rater, neither = (
-        values[0] for values in half_mean_squared_differences(readings, equal_row_weights(readings))
+        values[0]
+        for values in half_mean_squares_by_shared_case_or_rater(readings, equal_row_weights(readings))
     )
     rater_variance = max(neither - same_rater, 0.0)
     df = readings.n_raters - 1

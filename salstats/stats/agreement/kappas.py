@@ -97,7 +97,7 @@ def light_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     return np.asarray(np.mean(kappas, axis=0)[:, None])
 
 
-def _agreement_and_category_shares(
+def _agreement_and_category_shares_of_all_raters(
     indicators: np.ndarray, weights: RowWeightSets
 ) -> tuple[np.ndarray, np.ndarray]:
     """Share of agreeing pairs of readings (n_sets,), and shares of categories (n_sets, n_categories).
@@ -132,7 +132,7 @@ def fleiss_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
     """
     _, indicators = _categories_and_indicators(readings)
-    observed, shares = _agreement_and_category_shares(indicators, weights)
+    observed, shares = _agreement_and_category_shares_of_all_raters(indicators, weights)
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
 
@@ -144,7 +144,7 @@ def conger_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     Conger AJ. Psychol Bull 1980;88:322-328. doi:10.1037/0033-2909.88.2.322
     """
     _, indicators = _categories_and_indicators(readings)
-    observed, _ = _agreement_and_category_shares(indicators, weights)
+    observed, _ = _agreement_and_category_shares_of_all_raters(indicators, weights)
     n_rows, n_raters, n_categories = indicators.shape
     counts = weights @ indicators.reshape(n_rows, n_raters * n_categories)
     counts = counts.reshape(-1, n_raters, n_categories)
@@ -164,7 +164,7 @@ def ac1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     Gwet KL. Br J Math Stat Psychol 2008;61:29-48. doi:10.1348/000711006X126600
     """
     _, indicators = _categories_and_indicators(readings)
-    observed, shares = _agreement_and_category_shares(indicators, weights)
+    observed, shares = _agreement_and_category_shares_of_all_raters(indicators, weights)
     n_categories = shares.shape[1]
     chance = (shares * (1 - shares)).sum(axis=1) / max(n_categories - 1, 1)
     return _chance_corrected(observed, chance)
@@ -204,7 +204,7 @@ def fleiss_kappa_with_normal_limits(readings: RaterReadings, level: float) -> Co
     """
     n, k = readings.values.shape
     _, indicators = _categories_and_indicators(readings)
-    _, shares = _agreement_and_category_shares(indicators, equal_row_weights(readings))
+    _, shares = _agreement_and_category_shares_of_all_raters(indicators, equal_row_weights(readings))
     p = shares[0]
     q = 1 - p
     s = (p * q).sum()

@@ -128,8 +128,8 @@ RECORDS = (
         "bland-altman", "limits of agreement", CONTINUOUS,
         {"bias": "Bias", "loa_low": "Lower limit of agreement", "loa_high": "Upper limit of agreement"},
         {
-            "jackknife": bland_altman.limits_of_agreement_by_jackknife,
-            "bland-altman": bland_altman.limits_of_agreement_by_student_t,
+            "jackknife": bland_altman.bias_and_limits_of_agreement_by_jackknife,
+            "bland-altman": bland_altman.bias_and_limits_of_agreement_by_student_t,
         },
         "Bland and Altman 1999, doi:10.1177/096228029900800204; 2007, doi:10.1080/10543400701329422",
         two_raters_only=True, allows_repeats=True, single_reading_intervals=("bland-altman",),

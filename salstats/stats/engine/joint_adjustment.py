@@ -77,20 +77,20 @@ class NullDraws(NamedTuple):
         return np.where(np.isnan(self.observed), np.nan, p)
 
     def with_exact_small_p_values(
-        self, p_value: np.ndarray, p_floor: np.ndarray, uncrossed_alpha: np.ndarray
+        self, p_value: np.ndarray, p_floor: np.ndarray, alpha_not_to_cross: np.ndarray
     ) -> PValuesWithFloors:
         """Replace small P values by those of all patterns of signs, which have no floor.
 
         Nothing is replaced if the draws are replicates, or all patterns already. A P value is not replaced if
-        that moves it to the other side of `uncrossed_alpha`, 1 minus the level of the row's limits, as these
-        are made from draws.
+        that moves it to the other side of `alpha_not_to_cross`, 1 minus the level of the row's limits, as
+        these are made from draws.
         """
         if self.unit_shares is None or self.complete:
             return PValuesWithFloors(p_value, p_floor)
         is_small = p_value < _FEW_FLIPS / (len(self.draws) + 1)
         rows = np.flatnonzero(is_small & ~np.isnan(p_floor))
         exact = sign_p_values(self.unit_shares[:, rows], self.ties)
-        same_side = (exact <= uncrossed_alpha[rows]) == (p_value[rows] <= uncrossed_alpha[rows])
+        same_side = (exact <= alpha_not_to_cross[rows]) == (p_value[rows] <= alpha_not_to_cross[rows])
         p_value = p_value.copy()
         p_floor = p_floor.copy()
         p_value[rows[same_side]] = exact[same_side]

@@ -85,13 +85,14 @@ def checked_mrmc_options(
     figure: str,
     label: str | None,
     covariance: str,
-    effects: tuple[str, str],
+    readers: str,
+    cases: str,
     n_replicates: int,
     rng: int | np.random.Generator,
 ) -> MrmcOptions:
     """Return options as records, checked against each other.
 
-    `effects` are the options `readers` and `cases`, each "random" or "fixed".
+    `readers` and `cases` are "random" or "fixed".
     """
     figure_record = figures_of_merit.BY_NAME[check_choice(figure, figures_of_merit.FIGURES, "figure")]
     if figure_record.needs_label and label is None:
@@ -119,7 +120,6 @@ def checked_mrmc_options(
         )
     covariance_record = covariances.BY_NAME[check_choice(covariance, suitable, "covariance")]
     bootstrap = covariances.BootstrapOptions(check_count(n_replicates, "n_replicates", 2), as_generator(rng))
-    readers, cases = effects
     analysis = ANALYSES[are_readers_and_cases_random(readers, cases)]
     return MrmcOptions(figure_record, label, covariance_record, bootstrap, analysis)
 

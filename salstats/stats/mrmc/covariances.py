@@ -12,7 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings, blocks_of_comparisons
+from salstats.stats.mrmc.figures_of_merit import (
+    FigureOfMerit,
+    ReaderReadings,
+    blocks_of_positive_negative_comparisons,
+)
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ def _unbiased_area_covariance(
     # Comparisons won by each positive, and over each negative: (n_positives or n_negatives, n_cells)
     won_by_positive_blocks = []
     won_over_negative = np.zeros((np.count_nonzero(~readings.positive), n_cells))
-    for _, won in blocks_of_comparisons(readings):
+    for _, won in blocks_of_positive_negative_comparisons(readings):
         # Axes of `won`: positives, negatives, cells
         won_pairs = won.reshape(-1, n_cells)
         same_comparison += won_pairs.T @ won_pairs

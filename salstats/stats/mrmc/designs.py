@@ -197,7 +197,7 @@ def study_of_group(
     _check_readers_and_cases_suffice(readings, methods, readers, figure, group_name)
     method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
-    _check_method_pairs_share_cases_alike(read_with_method, methods, group_name)
+    _check_method_pairs_share_equally_many_cases(read_with_method, methods, group_name)
     n_defined = np.bincount(readings.methods, readings.is_read.sum(axis=0)).astype(np.int64)
     method_of_row = np.unique(method_of_row, return_inverse=True)[1]
     is_absent_row = all_readings.absent[rows][is_read_row]
@@ -365,17 +365,23 @@ def _check_readers_and_cases_suffice(
         )
 
 
-def _check_method_pairs_share_cases_alike(read: np.ndarray, methods: list[str], group_name: str) -> None:
+def _check_method_pairs_share_equally_many_cases(
+    is_read_with_method: np.ndarray, methods: list[str], group_name: str
+) -> None:
     """Raise SalstatsError if some pairs of methods share their cases and other pairs do not.
 
-    One covariance is estimated for all pairs of methods, which is then right for neither. `read`
-    (n_cases, n_methods) is true for the cases that are read with each method.
+    One covariance is estimated for all pairs of methods, which is then right for neither.
+    `is_read_with_method` (n_cases, n_methods) is true for the cases that are read with each method.
     """
     pairs = list(itertools.combinations(range(len(methods)), 2))
     if len(pairs) < 2:
         return
-    n_shared = np.array([np.count_nonzero(read[:, i] & read[:, j]) for i, j in pairs])
-    n_any = np.array([np.count_nonzero(read[:, i] | read[:, j]) for i, j in pairs])
+    n_shared = np.array(
+        [np.count_nonzero(is_read_with_method[:, i] & is_read_with_method[:, j]) for i, j in pairs]
+    )
+    n_any = np.array(
+        [np.count_nonzero(is_read_with_method[:, i] | is_read_with_method[:, j]) for i, j in pairs]
+    )
     share = n_shared / n_any
     largest = int(share.argmax())
     smallest = int(share.argmin())

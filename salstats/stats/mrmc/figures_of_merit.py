@@ -141,19 +141,25 @@ def _n_won_within_each_unit(readings: ReaderReadings) -> np.ndarray:
     ends = np.cumsum(np.bincount(units))
     cases_of_units = np.split(cases_by_unit, ends[:-1])
     for unit in mixed_units:
-        for _, won in blocks_of_comparisons(readings, cases_of_units[unit]):
+        for _, won in blocks_of_positive_negative_comparisons(readings, cases_of_units[unit]):
             won_within[unit] += won.sum(axis=(0, 1))
     return won_within
 
 
-def blocks_of_comparisons(
-    readings: ReaderReadings, cases: NDArray[np.integer] | None = None
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of the comparisons of positives with negatives, of all cases or of some.
+class ComparisonBlock(NamedTuple):
+    """Comparisons of some positives with all negatives."""
 
-    A block is a slice of the positives and an array (positives, negatives, n_cells): 1 where the positive has
-    the larger score, one half where they are equal, 0 where it has the smaller one or either is not read.
-    """
+    #: Positions among the positives.
+    positives: slice
+    #: Shape (positives, negatives, n_cells): 1 where the positive has the larger score, one half where they
+    #: are equal, 0 where it has the smaller one or either is not read.
+    won: np.ndarray
+
+
+def blocks_of_positive_negative_comparisons(
+    readings: ReaderReadings, cases: NDArray[np.integer] | None = None
+) -> Iterator[ComparisonBlock]:
+    """Yield blocks of the comparisons of positives with negatives, of all cases or of some."""
     scores = readings.scores
     positive = readings.positive
     if cases is not None:
@@ -165,7 +171,7 @@ def blocks_of_comparisons(
     for start in range(0, len(positive_scores), block_size):
         rows = slice(start, start + block_size)
         won = 0.5 + 0.5 * np.sign(positive_scores[rows, None] - negative_scores[None])
-        yield rows, np.nan_to_num(won, copy=False)
+        yield ComparisonBlock(rows, np.nan_to_num(won, copy=False))
 
 
 def _areas_with_weights(readings: ReaderReadings, unit_weights: np.ndarray) -> np.ndarray:
@@ -178,7 +184,7 @@ def _areas_with_weights(readings: ReaderReadings, unit_weights: np.ndarray) -> n
     positive_weights = case_weights[:, positive]
     negative_weights = case_weights[:, ~positive]
     won = np.zeros((len(unit_weights), readings.scores.shape[1]))
-    for rows, block in blocks_of_comparisons(readings):
+    for rows, block in blocks_of_positive_negative_comparisons(readings):
         # Sum over negatives: (n_replicates, n_positives, n_cells), in einsum r, p and c
         won_by_positives = np.tensordot(negative_weights, block, axes=(1, 1))
         won += np.einsum("rp,rpc->rc", positive_weights[:, rows], won_by_positives)

@@ -216,7 +216,7 @@ def mrmc(
     2  difference    cam     -0.10   181.89      0.0
     3       equal    NaN       NaN     1.00      0.0
     """
-    options = checked_mrmc_options(figure, label, covariance, (readers, cases), n_replicates, rng)
+    options = checked_mrmc_options(figure, label, covariance, readers, cases, n_replicates, rng)
     checked_procedure(adjust, "adjust")
     level = check_level(level)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
@@ -253,8 +253,8 @@ def mrmc(
         metrics = np.full(len(rows), "auc")
         if not options.figure.needs_label:
             metrics = metric_of_each_key(row_keys, scores)
-        verdict_columns = _margin_columns(
-            (estimate, std_error, df), margin, metrics, side, is_difference, level
+        verdict_columns = _margin_columns_of_differences(
+            estimate, std_error, df, margin, metrics, side, is_difference, level
         )
     verdict_columns["verdict"] = _text_column_where(is_difference, verdict_columns["verdict"])
     columns: dict[str, Any] = {column: table[column] for column in _COPIED_COLUMNS}
@@ -400,27 +400,29 @@ def _positions_of_compared_methods(methods: list[str], reference: str | None) ->
     return [(i, reference_position) for i in range(len(methods)) if i != reference_position]
 
 
-def _margin_columns(
-    estimates: tuple[np.ndarray, np.ndarray, np.ndarray],
+def _margin_columns_of_differences(
+    estimate: np.ndarray,
+    std_error: np.ndarray,
+    df: np.ndarray,
     margin: Margin,
     metrics: np.ndarray,
-    side: np.ndarray,
+    verdict_without_margin: np.ndarray,
     is_difference: NDArray[np.bool_],
     level: float,
 ) -> dict[str, Any]:
     """Return the columns of a margin for rows of differences, NaN in other rows.
 
-    `estimates` are three arrays (n_rows,): estimates, standard errors and degrees of freedom; `side`
-    (n_rows,) are the verdicts without the margin.
+    `estimate`, `std_error`, `df` and `verdict_without_margin` have shape (n_rows,).
     """
     low, high = margin_bounds(margin, metrics)
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
     warn_of_margin_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
-    estimate, std_error, df = estimates
     p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
     is_shown = is_strictly_below(p_value, 1 - level)
-    return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, score_sign=1)
+    return margin_columns(
+        verdict_without_margin, metrics, MarginTest(low, high, p_value), is_shown, score_sign=1
+    )
 
 
 def _text_column_where(mask: NDArray[np.bool_], texts: Sequence[str] | np.ndarray) -> Any:

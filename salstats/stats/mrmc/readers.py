@@ -76,7 +76,7 @@ def mrmc_components(
     1    iou   error     0.019  0.019
     2    iou    cov2     0.015  0.015
     """
-    options = checked_mrmc_options(figure, label, covariance, ("random", "random"), n_replicates, rng)
+    options = checked_mrmc_options(figure, label, covariance, "random", "random", n_replicates, rng)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
     rows = []
     group_of_row = []
@@ -165,7 +165,7 @@ def mrmc_readers(
     0    cam    ann     0.433      0.120
     1    cam    bob     0.500      0.153
     """
-    options = checked_mrmc_options(figure, label, covariance, ("fixed", "random"), n_replicates, rng)
+    options = checked_mrmc_options(figure, label, covariance, "fixed", "random", n_replicates, rng)
     level = check_level(level)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
     frames = []

@@ -174,7 +174,9 @@ def test_an_undefined_correlation_is_a_dash(scores, correlations):
 def test_hits_are_rates_in_bins_with_their_intervals(scores):
     figure = ss.plot_scatter(scores, "prob", "hit")
     rates = layer_data(figure, "geom_point")
-    expected = binned_means(scores, "prob", "hit", panels=["task"], groups=["method"], distinct=False)
+    expected = binned_means(
+        scores, "prob", "hit", panels=["task"], groups=["method"], bin_per_distinct_x=False
+    )
     keys = ["task", "method", "bin"]
     drawn = rates.set_index(keys).loc[pd.MultiIndex.from_frame(expected[keys])]
     np.testing.assert_array_equal(drawn["estimate"], expected["estimate"])

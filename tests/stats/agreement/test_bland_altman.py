@@ -5,9 +5,9 @@ from agreement_readings import PAIRS, alone, pair_of
 from scipy import stats
 
 from salstats.stats.agreement.bland_altman import (
+    bias_and_limits_of_agreement_by_jackknife,
+    bias_and_limits_of_agreement_by_student_t,
     bias_and_sd,
-    limits_of_agreement_by_jackknife,
-    limits_of_agreement_by_student_t,
 )
 from salstats.stats.agreement.readings import RaterReadings, equal_row_weights
 
@@ -65,7 +65,7 @@ def test_readings_in_any_order_may_differ_in_number_and_order(cardiac):
 @pytest.mark.parametrize("name", PAIRS)
 def test_limits_of_single_pairs_are_those_of_bland_and_altman_1999(r_data, r_expected, name):
     expected = r_expected("bland_altman").set_index("set").loc[name]
-    found = limits_of_agreement_by_student_t(pair_of(r_data("icc_sets"), name), 0.95)
+    found = bias_and_limits_of_agreement_by_student_t(pair_of(r_data("icc_sets"), name), 0.95)
     columns = {
         "estimate": ["bias", "loa_lo", "loa_hi"],
         "conf_low": ["bias_lo", "loa_lo_cl", "loa_hi_cl"],
@@ -79,7 +79,7 @@ def test_limits_of_single_pairs_are_those_of_bland_and_altman_1999(r_data, r_exp
 def test_jackknife_of_single_pairs_gives_the_t_interval_of_the_bias(drawn):
     own = alone(drawn("score").values[:, :2])
     apart = own.values[:, 0] - own.values[:, 1]
-    found = limits_of_agreement_by_jackknife(own, 0.95)
+    found = bias_and_limits_of_agreement_by_jackknife(own, 0.95)
     assert found.std_error[0] == pytest.approx(stats.sem(apart), rel=1e-10)
     squares = (apart - apart.mean()) ** 2
     n = len(squares)
@@ -108,7 +108,7 @@ def test_limits_of_agreement_combine_bias_and_log_sd_by_squares(cardiac):
         df = min(11, max(1, 2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / 12)))
         reach.append(stats.t.ppf(0.975, df) * np.sqrt(11 / 12 * squares.sum()))
     z = stats.norm.ppf(0.975)
-    found = limits_of_agreement_by_jackknife(cardiac, 0.95)
+    found = bias_and_limits_of_agreement_by_jackknife(cardiac, 0.95)
     down, up = z * spread * (1 - np.exp(-reach[1])), z * spread * (np.exp(reach[1]) - 1)
     assert found.conf_low[1] == pytest.approx(bias - z * spread - np.hypot(reach[0], up), rel=1e-9)
     assert found.conf_high[1] == pytest.approx(bias - z * spread + np.hypot(reach[0], down), rel=1e-9)
@@ -119,6 +119,6 @@ def test_limits_of_agreement_combine_bias_and_log_sd_by_squares(cardiac):
 def test_equal_differences_have_a_bias_and_no_spread():
     # every pair differs by 0.25 exactly
     first = np.arange(8) / 8
-    found = limits_of_agreement_by_jackknife(alone(np.column_stack([first + 0.25, first])), 0.95)
+    found = bias_and_limits_of_agreement_by_jackknife(alone(np.column_stack([first + 0.25, first])), 0.95)
     np.testing.assert_allclose(found.estimate, 0.25, rtol=ROUNDING)
     assert np.isnan(found.conf_low[1:]).all()

@@ -158,7 +158,7 @@ def test_scores_are_left_as_they_are(scores):
 
 def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
     found = ss.agreement(frame_of(values[:, :2]), kind="bland-altman", interval="bland-altman")
-    expected = bland_altman.limits_of_agreement_by_student_t(alone(values[:, :2]), 0.95)
+    expected = bland_altman.bias_and_limits_of_agreement_by_student_t(alone(values[:, :2]), 0.95)
     np.testing.assert_allclose(found["conf_low"], expected.conf_low, rtol=ROUNDING)
 
 
