@@ -110,7 +110,7 @@ def _finish_figures_and_list_warnings(
         file = files[0].relative_to(folder.absolute()).as_posix()
         warn(ItemFailed(f"{item_names[file]}, its figure", error))
 
-    return figures.finish(on_error=warn_not_drawn)
+    return figures.finish_and_list_warnings(on_error=warn_not_drawn)
 
 
 def _traceback(failure: ItemFailed) -> str:

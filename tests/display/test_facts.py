@@ -37,7 +37,7 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.decrease import significance_rule_text
 from salstats.display.tables import notes
-from salstats.display.tables.great_table import record_of
+from salstats.display.tables.great_table import current_record_of
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.vocabulary import INFERENCE_SENTENCES
 from salstats.stats.engine.cautions import RECORDS
@@ -612,7 +612,7 @@ def texts_of(frame):
         tables.append(ss.table_decrease(frame))
         figures.append(ss.plot_decrease(frame))
     for table in tables:
-        yield " ".join(record_of(table).notes)
+        yield " ".join(current_record_of(table).notes)
     for figure in figures:
         yield " ".join((figure.labels.caption or "").split())
 
@@ -649,4 +649,4 @@ def test_every_number_below_tables_of_models_and_correlations_is_one_of_the_fram
     tables.append((ss.table_estimates, ss.mrmc(few[few["metric"] == "energy"])))
     for table, frame in tables:
         shown = frame[frame["term"] != "(Intercept)"] if "term" in frame else frame
-        assert_numbers_are_of_the_frame(" ".join(record_of(table(frame)).notes), shown)
+        assert_numbers_are_of_the_frame(" ".join(current_record_of(table(frame)).notes), shown)

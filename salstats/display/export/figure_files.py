@@ -386,7 +386,7 @@ class FigureJobs:
             with suppress(BrokenProcessPool):
                 self._futures[number] = self._pool.submit(_write_and_collect_warnings, *task)
 
-    def finish(
+    def finish_and_list_warnings(
         self,
         count: Callable[[int], None] = count_nothing,
         *,

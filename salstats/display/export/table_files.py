@@ -9,10 +9,10 @@ from great_tables import GT
 from salstats.checks import check_number
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
-from salstats.display.export.table_png import find_browser, page_pngs
+from salstats.display.export.table_png import find_browser, table_pngs_by_sheet
 from salstats.display.export.table_text import csv_text, json_document_text, markdown_text
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, TABLE_SUFFIXES
-from salstats.display.tables.great_table import record_of
+from salstats.display.tables.great_table import current_record_of
 from salstats.display.tables.rows import TableRows, table_to_rows
 from salstats.errors import Call, Message, SalstatsError, Setting, needed_for
 from salstats.files.outputs import check_target, page_stems, write_files
@@ -132,7 +132,7 @@ def save_table_as(
         rows = table_rows(table)
     for target in targets:
         if target.suffix.lower() == ".png":
-            contents = page_pngs(page, width, dpi)
+            contents = table_pngs_by_sheet(page, width, dpi)
         else:
             contents = [_file_content(page, rows, target)]
         files = [target.with_stem(name) for name in page_stems(target.stem, len(contents))]
@@ -143,7 +143,7 @@ def save_table_as(
 
 def table_rows(table: GT) -> TableRows:
     """Return a table as rows of cells; SalstatsError where its record does not hold all that it shows."""
-    return table_to_rows(record_of(table))
+    return table_to_rows(current_record_of(table))
 
 
 def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:

@@ -108,7 +108,7 @@ def _one_page_table(rows: TableRows, layout: PageLayout, label: str) -> list[str
         f"\\begin{{{environment}}}",
         "\\centering",
         *_caption_lines(rows, label, end="\n\\smallskip"),
-        *_type_size_commands(layout),
+        *_type_size_and_spacing_commands(layout),
         f"\\begin{{tabular}}{{{_column_specification(rows, layout)}}}",
         "\\toprule",
         *_head_lines(rows, layout),
@@ -128,7 +128,7 @@ def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
         caption_of_later_pages = [r"\caption[]{(continued)} \\"]
     return [
         "{",
-        *_type_size_commands(layout),
+        *_type_size_and_spacing_commands(layout),
         "\\setlength{\\LTcapwidth}{\\linewidth}",
         f"\\begin{{longtable}}{{{_column_specification(rows, layout)}}}",
         *_caption_lines(rows, label, end=r" \\"),
@@ -146,7 +146,7 @@ def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
     ]
 
 
-def _type_size_commands(layout: PageLayout) -> list[str]:
+def _type_size_and_spacing_commands(layout: PageLayout) -> list[str]:
     """Return the commands for the size of type, the distance of rows and the space between columns."""
     return [
         f"\\{_TYPE_COMMANDS[layout.points]}",

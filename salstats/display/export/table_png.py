@@ -208,7 +208,7 @@ def find_browser() -> str:
     )
 
 
-def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[bytes]:
+def table_pngs_by_sheet(page_html: str, width: float | None = None, dpi: float = 300) -> list[bytes]:
     """Return pictures of the table on a page: one, or several where it is higher than a sheet of paper.
 
     `width` is the width of the pictures in mm, by default what the table's columns need.
@@ -219,7 +219,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
     given_width = _table_width_css_or_zero(width)
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()
-        source.write_text(page_with_layout(page, width), encoding="utf-8")
+        source.write_text(page_with_layout(page_html, width), encoding="utf-8")
         dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
         size = _SIZE_ATTRIBUTE.search(dom)
         if size is None:
@@ -263,7 +263,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
             f"--window-size={window_width},{window_height}",
             f"--force-device-scale-factor={scale:.4f}",
         )
-        return [_page_png(source, number, scale, options, width_px) for number in range(n_pages)]
+        return [_sheet_png(source, number, scale, options, width_px) for number in range(n_pages)]
 
 
 def _table_width_css_or_zero(picture_width: float | None) -> float:
@@ -273,13 +273,15 @@ def _table_width_css_or_zero(picture_width: float | None) -> float:
     return max(picture_width / _MM_PER_INCH * _CSS_DPI - 2 * _MARGIN, 1.0)
 
 
-def page_with_layout(page: str, width: float | None) -> str:
+def page_with_layout(page_html: str, width: float | None) -> str:
     """Return a page with the script that lays its table out on pictures of `width` mm."""
     script = _LAYOUT_STYLE_AND_SCRIPT.replace("GIVEN", f"{_table_width_css_or_zero(width):.2f}")
-    return page.replace("</head>", script, 1)
+    return page_html.replace("</head>", script, 1)
 
 
-def _page_png(source: Path, number: int, scale: float, options: Sequence[str], width_px: int | None) -> bytes:
+def _sheet_png(
+    source: Path, number: int, scale: float, options: Sequence[str], width_px: int | None
+) -> bytes:
     """Return a picture of one page of a table, as wide as its content or as `width_px`."""
     screenshot = source.with_suffix(".png")
     screenshot.unlink(missing_ok=True)
@@ -298,12 +300,12 @@ def _page_png(source: Path, number: int, scale: float, options: Sequence[str], w
     return content.getvalue()
 
 
-def _browser_output(address: str, page: Path, *options: str) -> str:
+def _browser_output(address: str, page_file: Path, *options: str) -> str:
     """Return the output of a headless browser that opens an address; its files stand beside the page."""
     browser = find_browser()
-    output_file = page.with_name("stdout")
-    error_file = page.with_name("stderr")
-    profile = f"--user-data-dir={page.with_name('profile')}"
+    output_file = page_file.with_name("stdout")
+    error_file = page_file.with_name("stderr")
+    profile = f"--user-data-dir={page_file.with_name('profile')}"
     command = [browser, *_BROWSER_OPTIONS, *options, profile, address]
     # Windows has no `geteuid`
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -38,7 +38,7 @@ from salstats.display.plots.layout.theme import (
     tile_axes,
 )
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.correlation import covariates_note
+from salstats.display.text.correlation import adjusted_for_covariates_note
 from salstats.display.text.format import (
     MISSING,
     count_range_text,
@@ -256,7 +256,7 @@ def plot_correlation(
                 scope_note(
                     frame, frame_labels, [column for column in groups if column not in varying_groups]
                 ),
-                covariates_note(estimates, frame_labels),
+                adjusted_for_covariates_note(estimates, frame_labels),
                 *_caption_sentences(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows

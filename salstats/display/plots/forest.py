@@ -68,14 +68,14 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.margins import pairs_as_methods
+from salstats.display.text.margins import contrast_pairs_as_methods
 from salstats.display.text.models import (
+    constant_model_number_columns,
     has_marginal_estimates,
     marginal_estimates_heading,
     model_and_averaging_note,
     model_note,
     only_outcome_text,
-    single_number_columns,
     term_names,
     variances_as_standard_deviations,
 )
@@ -201,7 +201,7 @@ def plot_forest(  # noqa: C901
         subgroup_estimates = per_covariate_units(subgroup_estimates)
     # each of these changes estimates of one kind and returns others as they are
     with_deviations = variances_as_standard_deviations(subgroup_estimates, frame_labels)
-    with_pairs = pairs_as_methods(with_deviations, frame_labels)
+    with_pairs = contrast_pairs_as_methods(with_deviations, frame_labels)
     labelled_terms = _labelled_terms_and_reference_levels(with_pairs, frame_labels)
     prepared = labelled_terms.estimates
     row_columns = _columns_naming_forest_rows(prepared)
@@ -258,7 +258,7 @@ def plot_forest(  # noqa: C901
     unnamed_columns = []
     if "task" not in row_columns:
         unnamed_columns.append("task")
-    unnamed_columns += single_number_columns(prepared, row_columns)
+    unnamed_columns += constant_model_number_columns(prepared, row_columns)
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,

@@ -32,12 +32,12 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import pairs_as_methods
+from salstats.display.text.margins import contrast_pairs_as_methods
 from salstats.display.text.models import (
+    constant_model_number_columns,
     has_marginal_estimates,
     marginal_estimates_heading,
     model_and_averaging_note,
-    single_number_columns,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
@@ -137,7 +137,7 @@ def plot_intervals(
     if reference is None and contrasts is not None:
         reference = _reference_among_methods(contrasts, means)
     frame_labels = Labels(labels, means.frame)
-    drawing = prepared_drawing(pairs_as_methods(means, frame_labels), frame_labels, reference)
+    drawing = prepared_drawing(contrast_pairs_as_methods(means, frame_labels), frame_labels, reference)
     sort_values = None
     sort_note = ""
     if sort == "estimate":
@@ -160,7 +160,9 @@ def plot_intervals(
     # a line at zero needs no explanation
     if guides["guide"].gt(0).any():
         chance_note = "Grey line: chance."
-    unnamed_columns = single_number_columns(drawing.estimates, [drawing.row_column, drawing.facet_column])
+    unnamed_columns = constant_model_number_columns(
+        drawing.estimates, [drawing.row_column, drawing.facet_column]
+    )
     return row_figure(
         frame,
         rows,

@@ -20,13 +20,13 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text_without_sign
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
+    assumed_sd_note,
     checked_plan_with_all_columns,
     effect_text,
     grouping_columns_of_plan,
     n_cases_needed_limits_text,
     n_cases_needed_text,
     rows_of_each_curve,
-    spread_note,
     text_distinguishing_curve,
 )
 from salstats.stats.planning.spreads import LIMITS_LEVEL
@@ -173,7 +173,7 @@ def plot_power(  # noqa: C901, PLR0912
             _sample_size_note(frame, curves, legend, has_bars=len(bars) > 0, has_texts=len(text_layers) > 0)
         )
     notes += [
-        spread_note(frame),
+        assumed_sd_note(frame),
         *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
     ]
     if show == "width":

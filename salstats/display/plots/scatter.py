@@ -34,7 +34,7 @@ from salstats.display.plots.scatter_data import (
     scatter_data,
 )
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.correlation import covariates_note
+from salstats.display.text.correlation import adjusted_for_covariates_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
@@ -286,7 +286,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
     return [
         f"{names}{limits}.",
         clustering_or_independence_sentence(correlations),
-        covariates_note(correlations, labels),
+        adjusted_for_covariates_note(correlations, labels),
     ]
 
 

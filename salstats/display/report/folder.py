@@ -81,7 +81,7 @@ def _write_files_collecting_warnings(
             written_items[item.key] = _write_table(item, folder)
             count(1)
     with progress_counter(n_pages, "Figures", progress=progress) as count:
-        figure_warnings = [f"in the figures: {text}" for text in jobs.finish(count)]
+        figure_warnings = [f"in the figures: {text}" for text in jobs.finish_and_list_warnings(count)]
     for item in figures:
         written_items[item.key] = _written_figure(item, folder)
     report = _write_frames_and_add_files(report, written_items, folder)

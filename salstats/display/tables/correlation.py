@@ -20,14 +20,18 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
     estimate_and_interval_texts,
-    p_value_quantities_if_any,
+    p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
 )
 from salstats.display.tables.marks import p_value_stars
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
 from salstats.display.tables.record import Table
-from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
+from salstats.display.text.correlation import (
+    adjusted_for_covariates_note,
+    correlated_variables_note,
+    stratum_note,
+)
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -124,12 +128,12 @@ def table_correlation(
         )
     is_triangle = matrix
     if is_triangle is None:
-        is_triangle = not given_options and _has_all_pairs_of_three_variables(frame, keys)
+        is_triangle = not given_options and _has_full_triangle_per_group(frame, keys)
     variables_note = ""
     p_values: list[TableQuantity] = []
     if estimates.has_adjusted_p_values and not is_triangle:
         # adjusted P values are shown without an option, as the user asked for the adjustment
-        p_values = p_value_quantities_if_any(estimates, style)
+        p_values = p_value_and_margin_p_quantities_if_any(estimates, style)
     if is_triangle:
         groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
         table = _triangle_table(frame, groups_of_triangles, names, value)
@@ -140,7 +144,7 @@ def table_correlation(
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = correlated_variables_note(estimates, names)
     subject_note = paragraph(
-        variables_note, covariates_note(estimates, names), stratum_note(estimates, names)
+        variables_note, adjusted_for_covariates_note(estimates, names), stratum_note(estimates, names)
     )
     nouns = notes.CountedAndMissingNouns("pair", "incomplete")
     table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
@@ -177,15 +181,15 @@ def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> s
     return coefficient.test
 
 
-def _has_all_pairs_of_three_variables(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
+def _has_full_triangle_per_group(frame: pd.DataFrame, groups: Sequence[str]) -> bool:
     """Return whether a frame has every pair of at least three variables, once in each group."""
     # "x, y" and "y, x" are one pair
     pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
     n_variables = len(set().union(*pairs))
     n_possible_pairs = math.comb(n_variables, 2)
     n_groups = 1
-    if keys:
-        n_groups = len(frame[list(keys)].drop_duplicates())
+    if groups:
+        n_groups = len(frame[list(groups)].drop_duplicates())
     has_every_pair = len(pairs) == n_possible_pairs
     return n_variables > 2 and has_every_pair and len(frame) == len(pairs) * n_groups
 

@@ -26,7 +26,7 @@ from salstats.display.tables.grid import (
     decimals_of_rows,
     estimate_and_interval_texts,
     missing_bounds_quantity_if_any,
-    p_value_quantities_if_any,
+    p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
 )
@@ -36,14 +36,14 @@ from salstats.display.tables.record import Table
 from salstats.display.tables.reference_rows import (
     has_one_reference_mean_per_group,
     is_reference_row,
-    with_reference_rows_on_top,
+    with_reference_row_per_group,
 )
 from salstats.display.text.format import capitalized, count_text, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
+    contrast_pairs_as_methods,
+    margin_mark_note,
     margin_marks,
-    margin_note,
-    pairs_as_methods,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
@@ -140,7 +140,7 @@ def table_decrease(  # noqa: C901
     names = Labels(labels, with_undefined.frame)
     if differences.only_value("reference") is not None:
         names = names.with_references(differences.distinct_values("reference"))
-    contrasts = pairs_as_methods(differences, names)
+    contrasts = contrast_pairs_as_methods(differences, names)
     frame = contrasts.frame
 
     metric_label = ""
@@ -154,7 +154,7 @@ def table_decrease(  # noqa: C901
         """Return the table without notes, its grouping columns in the places given."""
         rows = contrasts
         if _has_reference_rows(contrasts, placement):
-            rows = with_reference_rows_on_top(contrasts)
+            rows = with_reference_row_per_group(contrasts)
         grid = frame_row_grid(rows.frame, placement, names)
         if sort == "size":
             grid = _with_rows_furthest_below_first(grid, rows)
@@ -180,7 +180,7 @@ def table_decrease(  # noqa: C901
             if contrasts.only_value("reference") is not None:
                 # the first mean is that of the reference
                 row_value_candidates.append(means[0])
-            row_values = [value for value in row_value_candidates if _has_one_text_per_row(grid, value)]
+            row_values = [value for value in row_value_candidates if _has_equal_texts_per_row(grid, value)]
         cell_values = [value for value in (*counts, *means, *contrast_values) if value not in row_values]
         table = quantity_table(grid, cell_values, names, row_values=row_values)
         n_reference_dashes = int(is_reference_row(rows).sum()) * len(contrast_values)
@@ -205,7 +205,7 @@ def table_decrease(  # noqa: C901
         bounds_note = BOUNDS_NOTE
     subject_note = paragraph(
         means_note,
-        _smaller_is_better_and_increase_note(contrasts, names),
+        _smaller_is_better_and_negative_decrease_note(contrasts, names),
         metrics_without_scores_sentence(with_undefined, names),
     )
     table_notes = notes.estimates_notes(contrasts, names, constant, nouns, subject_note)
@@ -222,7 +222,7 @@ def table_decrease(  # noqa: C901
     if not table.underline:
         uniform_note = underline_note
         underline_note = ""
-    symbol_note = paragraph(uniform_note, margin_note(contrasts, names, style), table.symbol_note)
+    symbol_note = paragraph(uniform_note, margin_mark_note(contrasts, names, style), table.symbol_note)
     table = replace(
         table,
         notes=(table_notes.subject, statistics),
@@ -281,7 +281,7 @@ def _have_equal_counts(contrasts: Estimates) -> bool:
     return _are_means_over_paired_cases(contrasts) and len(single) > 1 and len(np.unique(single)) == 1
 
 
-def _has_one_text_per_row(grid: CellGrid, value: TableQuantity) -> bool:
+def _has_equal_texts_per_row(grid: CellGrid, value: TableQuantity) -> bool:
     """Return whether a quantity has one text in all cells of each row.
 
     This holds for the number of pairs and the mean of the reference if all methods have the same cases.
@@ -366,16 +366,21 @@ def _heading_by_mean_column(
 
 
 def _mean_heading_by_method_label(
-    contrasts: Estimates, differences: Estimates, column: str, labels: Labels, average: str
+    contrasts_of_pairs: Estimates,
+    contrasts_before_pairing: Estimates,
+    mean_column: str,
+    labels: Labels,
+    average: str,
 ) -> dict[str, str]:
     """Return the heading of a column of means below each method: "Grad-CAM, mean" below "LIME - Grad-CAM".
 
-    `differences` are the same rows before pairs of several references became the methods of `contrasts`.
+    `contrasts_before_pairing` are the same rows before pairs of several references became the methods of
+    `contrasts_of_pairs`.
     """
-    name_column = column.removesuffix("_mean")
-    names = differences.frame[name_column]
+    name_column = mean_column.removesuffix("_mean")
+    names = contrasts_before_pairing.frame[name_column]
     headings = {}
-    for method, name in zip(contrasts.frame["method"], names, strict=True):
+    for method, name in zip(contrasts_of_pairs.frame["method"], names, strict=True):
         headings[labels.value("method", method)] = f"{labels.value(name_column, name)}, {average}"
     return headings
 
@@ -399,7 +404,7 @@ def _contrast_effect_and_p_value_quantities(
     if contrasts.only_term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
-    p_values = p_value_quantities_if_any(contrasts, style)
+    p_values = p_value_and_margin_p_quantities_if_any(contrasts, style)
     contrast_heading = heading_with_interval(
         _contrast_heading(contrasts, metric_label), contrasts, beside_p_values=bool(p_values)
     )
@@ -484,7 +489,7 @@ def _are_all_scores_defined(contrasts: Estimates) -> bool:
     return not (count_missing_without_absent(contrasts.frame) > 0).any()
 
 
-def _smaller_is_better_and_increase_note(contrasts: Estimates, labels: Labels) -> str:
+def _smaller_is_better_and_negative_decrease_note(contrasts: Estimates, labels: Labels) -> str:
     """Return the metrics of which smaller is better, and that a negative decrease is an increase."""
     sentences = []
     metrics = labels.order("metric", contrasts.distinct_values("metric"))

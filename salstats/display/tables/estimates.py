@@ -24,7 +24,7 @@ from salstats.display.tables.grid import (
     TableQuantity,
     estimate_and_interval_texts,
     missing_bounds_quantity_if_any,
-    p_value_quantities_if_any,
+    p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
 )
@@ -43,8 +43,8 @@ from salstats.display.tables.placement import (
     frame_row_grid,
 )
 from salstats.display.text.correlation import (
+    adjusted_for_covariates_note,
     correlated_variables_note,
-    covariates_note,
     has_variable_pairs,
     stratum_note,
 )
@@ -52,7 +52,7 @@ from salstats.display.text.covariate_units import has_coefficients, per_covariat
 from salstats.display.text.format import MISSING, capitalized, count_text, counted_range, joined
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import margin_marks, margin_note
+from salstats.display.text.margins import margin_mark_note, margin_marks
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
@@ -196,11 +196,11 @@ def table_estimates(
     placement = choose_placement(
         means, keys, _given_rows_or_contrast_levels(means, rows, columns, groups), columns, groups
     )
-    grid = frame_row_grid(_with_term_texts(means, names), placement, names)
+    grid = frame_row_grid(_frame_with_terms_as_printed(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = p_value_stars(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
-    margins = margin_note(means, names, style)
+    margins = margin_mark_note(means, names, style)
     underlined_rows: set[int] = set()
     underline_note = ""
     if tested_differences is not None:
@@ -208,9 +208,9 @@ def table_estimates(
         underlined_rows = rarer_rows(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
         underline_note = notes.underlined_reference_differences_note(tested_differences, differing, names)
-        margins = margins or margin_note(tested_differences, names, style)
+        margins = margins or margin_mark_note(tested_differences, names, style)
     texts = estimate_and_interval_texts(means, digits, style, marks)
-    p_values = p_value_quantities_if_any(means, style) if has_marginal_estimates(means) else []
+    p_values = p_value_and_margin_p_quantities_if_any(means, style) if has_marginal_estimates(means) else []
     p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
     heading = _heading(means, placement, names, beside_p_values=bool(p_values))
     values = [TableQuantity(heading, texts, bold=best.rows, underline=underlined_rows)]
@@ -228,12 +228,12 @@ def table_estimates(
             row_values = [counts]
     table = quantity_table(grid, values, names, row_values, _absent_text(keys))
 
-    constant = _constant_columns(means, placement)
+    constant = _constant_columns_for_note(means, placement)
     subject_note = paragraph(
-        _raters_note(means),
+        _raters_and_cases_note(means),
         _model_note(means, names),
         correlated_variables_note(means, names),
-        covariates_note(means, names),
+        adjusted_for_covariates_note(means, names),
         stratum_note(means, names),
         _predictor_and_outcome_note(means, names),
         metrics_without_scores_sentence(with_undefined, names),
@@ -293,7 +293,7 @@ def _absent_text(keys: Sequence[str]) -> str:
     return MISSING
 
 
-def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[str]:
+def _constant_columns_for_note(estimates: Estimates, placement: ColumnPlacement) -> list[str]:
     """Return the columns with one value that a note names, without the metric, which the heading names."""
     columns = []
     for column in (*placement.constant, "reference"):
@@ -303,7 +303,7 @@ def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[
     return columns
 
 
-def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
+def _frame_with_terms_as_printed(estimates: Estimates, labels: Labels) -> pd.DataFrame:
     """Return the frame of estimates with terms of models as tables of regressions print them, in their order.
 
     Such a text gives the number of units of the covariate: "Area, per 1,000 mm²".
@@ -407,7 +407,7 @@ def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, ha
     return ""
 
 
-def _raters_note(estimates: Estimates) -> str:
+def _raters_and_cases_note(estimates: Estimates) -> str:
     """Return the numbers of raters and cases, and which intervals hold for these raters only."""
     if not is_agreement_frame(estimates.frame) or not estimates.distinct_values("n_raters"):
         return ""

@@ -71,7 +71,7 @@ class AxisLabels:
     positions: list[int]
 
 
-def rearranged_to_fit(table: Table) -> Table:
+def rearranged_to_fit_page(table: Table) -> Table:
     """Return a table whose rows, columns and groups have changed places so that it fits a page.
 
     A table that fits already, or that may not be rearranged, is returned as it is.

@@ -15,7 +15,7 @@ from great_tables import GT, html, loc, style
 from salstats import __version__
 from salstats.display.tables import notes
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, RECORD_SUFFIXES
-from salstats.display.tables.fitting import rearranged_to_fit
+from salstats.display.tables.fitting import rearranged_to_fit_page
 from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_whole_number_row_labels
 from salstats.display.tables.rows import plain_text, table_to_rows
 from salstats.errors import SalstatsError
@@ -92,9 +92,9 @@ class PrintedTable(GT):
     unrecorded_changes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return title, cells below their headings, and notes; the error where `record_of` raises one."""
+        """Return title, cells below their headings, and notes; the error that `current_record_of` raises."""
         try:
-            return plain_text(table_to_rows(record_of(self)))
+            return plain_text(table_to_rows(current_record_of(self)))
         except SalstatsError as error:
             return f"<GT: {error}>"
 
@@ -108,12 +108,12 @@ class PrintedTable(GT):
         record = replace(
             self.record, title=text_without_markup(title), subtitle=text_without_markup(subtitle)
         )
-        return _with_attributes(titled, record=record)
+        return _copy_with_attributes(titled, record=record)
 
     def rm_header(self) -> "PrintedTable":
         """Return the table without title and subtitle."""
         untitled = GT.rm_header(self)
-        return _with_attributes(untitled, record=replace(self.record, title=None, subtitle=None))
+        return _copy_with_attributes(untitled, record=replace(self.record, title=None, subtitle=None))
 
     def tab_source_note(self, source_note: Any) -> "PrintedTable":
         """Return the table with a further note, above the one on the version."""
@@ -129,13 +129,13 @@ class PrintedTable(GT):
         marks = _recorded_marks(style)
         cells = _body_cells(locations, self.record)
         if marks is None or cells is None:
-            return _with_attributes(styled, unrecorded_changes=(*self.unrecorded_changes, "tab_style"))
+            return _copy_with_attributes(styled, unrecorded_changes=(*self.unrecorded_changes, "tab_style"))
         record = self.record
         if "bold" in marks:
             record = replace(record, bold=record.bold | cells)
         if "underline" in marks:
             record = replace(record, underline=record.underline | cells)
-        return _with_attributes(styled, record=record)
+        return _copy_with_attributes(styled, record=record)
 
 
 def _method_that_notes_its_name(name: str) -> Callable[..., PrintedTable]:
@@ -145,7 +145,7 @@ def _method_that_notes_its_name(name: str) -> Callable[..., PrintedTable]:
     @functools.wraps(method)
     def change(table: PrintedTable, *args: Any, **kwargs: Any) -> PrintedTable:
         changed = method(table, *args, **kwargs)
-        return _with_attributes(changed, unrecorded_changes=(*table.unrecorded_changes, name))
+        return _copy_with_attributes(changed, unrecorded_changes=(*table.unrecorded_changes, name))
 
     return change
 
@@ -156,7 +156,7 @@ for _name in dir(GT):
         setattr(PrintedTable, _name, _method_that_notes_its_name(_name))
 
 
-def _with_attributes(table: Any, **attributes: Any) -> PrintedTable:
+def _copy_with_attributes(table: Any, **attributes: Any) -> PrintedTable:
     """Return a copy of a printed table with other values of some attributes."""
     changed: PrintedTable = copy.copy(table)
     for name, value in attributes.items():
@@ -171,7 +171,7 @@ def _with_notes_replaced(table: PrintedTable, source_notes: Sequence[Any]) -> Pr
     for note in source_notes:
         changed = GT.tab_source_note(changed, note)
     record = replace(table.record, notes=[text_without_markup(note) for note in source_notes])
-    return _with_attributes(changed, record=record, source_notes=tuple(source_notes))
+    return _copy_with_attributes(changed, record=record, source_notes=tuple(source_notes))
 
 
 def _recorded_marks(styles: Any) -> set[str] | None:
@@ -245,7 +245,7 @@ def great_table(table: Table, table_id: str) -> GT:
 
     Tables wider than a page are rearranged; notes on abbreviations and on the version are added.
     """
-    table = rearranged_to_fit(table)
+    table = rearranged_to_fit_page(table)
     all_notes = (*table.notes, _abbreviations_note(table), table.mark_note, table.symbol_note, version_note())
     table = replace(table, notes=[note for note in all_notes if note], symbol_note="")
     stub_names = _stub_column_names(table)
@@ -286,11 +286,11 @@ def great_table(table: Table, table_id: str) -> GT:
         **_TABLE_OPTIONS
     )
     # what the methods above did is in the record already
-    complete = _with_attributes(gt, record=table, unrecorded_changes=())
+    complete = _copy_with_attributes(gt, record=table, unrecorded_changes=())
     return _with_notes_replaced(complete, table.notes)
 
 
-def record_of(table: GT) -> Table:
+def current_record_of(table: GT) -> Table:
     """Return the record of a table with its current heading, notes, bold and underlined cells.
 
     Raise SalstatsError where the package did not make it, or great-tables changed anything else of it.

@@ -117,9 +117,9 @@ def estimate_and_interval_texts(
     """
     digits_of_models = DEFAULT_DIGITS if digits is None else digits
     if estimates.distinct_values("parameter"):
-        decimals = _variance_decimals(estimates, digits_of_models)
+        decimals = _row_decimals_for_small_variances(estimates, digits_of_models)
     elif estimates.distinct_values("formula") and estimates.distinct_values("term"):
-        decimals = _coefficient_decimals(estimates, digits_of_models)
+        decimals = _row_decimals_common_to_each_term(estimates, digits_of_models)
     else:
         decimals = np.array(decimals_of_rows(estimates, digits), dtype=np.int64)
     rows = zip(
@@ -136,7 +136,7 @@ def estimate_and_interval_texts(
     ]
 
 
-def _variance_decimals(estimates: Estimates, digits: int) -> NDArray[np.int64]:
+def _row_decimals_for_small_variances(estimates: Estimates, digits: int) -> NDArray[np.int64]:
     """Return decimals that leave each variance and covariance at least `digits` significant digits."""
     decimals = np.full(len(estimates), digits)
     columns = ("estimate", "conf_low", "conf_high")
@@ -150,14 +150,15 @@ def _variance_decimals(estimates: Estimates, digits: int) -> NDArray[np.int64]:
     return decimals
 
 
-def _coefficient_decimals(estimates: Estimates, digits: int) -> NDArray[np.int64]:
+def _row_decimals_common_to_each_term(estimates: Estimates, min_decimals: int) -> NDArray[np.int64]:
     """Return the decimals of coefficients, the same for one term in all models."""
     # ratios are distinguished from 1, other coefficients from 0
     null_values = np.where(estimates.is_exponentiated, 1.0, 0.0)
     lows = estimates.numbers("conf_low") - null_values
     highs = estimates.numbers("conf_high") - null_values
     decimals = [
-        _decimals_showing_width_and_signs(low, high, digits) for low, high in zip(lows, highs, strict=True)
+        _decimals_showing_width_and_signs(low, high, min_decimals)
+        for low, high in zip(lows, highs, strict=True)
     ]
     by_term = pd.Series(decimals).groupby(estimates.frame["term"].to_numpy(), dropna=False)
     return np.asarray(by_term.transform("max").to_numpy())
@@ -222,7 +223,7 @@ def missing_bounds_quantity_if_any(
     ]
 
 
-def p_value_quantities_if_any(estimates: Estimates, style: str) -> list[TableQuantity]:
+def p_value_and_margin_p_quantities_if_any(estimates: Estimates, style: str) -> list[TableQuantity]:
     """Return P values, adjusted where the frame has them, and P values of margins; [] where it has none."""
     values = []
     rows = estimates.frame.to_dict("records")
@@ -285,7 +286,7 @@ def quantity_table(
         groups=group_texts,
         bold=bold,
         underline=underline,
-        rows_with_rule_above=_first_summary_rows(grid),
+        rows_with_rule_above=_summary_rows_with_rule_above(grid),
         may_rearrange=True,
         axis_headings=(groups_heading, columns_heading),
     )
@@ -309,7 +310,7 @@ def _quantity_columns(
     return columns
 
 
-def _first_summary_rows(grid: CellGrid) -> set[int]:
+def _summary_rows_with_rule_above(grid: CellGrid) -> set[int]:
     """Return the position of the first average or pooled row of each group, unless it begins the group."""
     rows = set()
     for row in range(1, len(grid.row_labels)):

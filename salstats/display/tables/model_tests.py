@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text
-from salstats.display.tables.models import Frames, columns_identifying_models, read_and_join
+from salstats.display.tables.models import Frames, columns_identifying_models, read_and_stack
 from salstats.display.tables.placement import key_of
 from salstats.display.text.format import p_text_adjusted_if_any
 from salstats.display.text.terms import factor_names_of_rows
@@ -30,7 +30,7 @@ def factor_tests_of_rows(
     frame = estimates.frame
     if joint is None:
         return FactorTests([""] * len(frame), "")
-    tests = read_and_join(joint, ("term", "p_value"), "joint")
+    tests = read_and_stack(joint, ("term", "p_value"), "joint")
     models = tests.existing_columns(columns_identifying_models(estimates))
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):

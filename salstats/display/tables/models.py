@@ -77,7 +77,7 @@ _STATISTICS = (
 )
 
 
-def read_and_join(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
+def read_and_stack(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
     """Return the rows of one or several frames as one; names of frames stand in a first column."""
     reject_estimates_of_models(frames, name, required_columns)
     readings: list[Estimates] = []
@@ -180,7 +180,7 @@ def models_to_columns(
     stand twice in one cell.
     """
     frame = estimates.frame
-    levels = _heading_texts_by_level(estimates, column_keys, labels)
+    levels = _heading_texts_of_rows_by_level(estimates, column_keys, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
     headings = _column_headings_by_frame_row(levels)
     formulas: list[str] = []
@@ -246,7 +246,7 @@ def _ordered_grouping_texts(
     return list(dict.fromkeys(grouping_texts[row] for row in rows))
 
 
-def _heading_texts_by_level(
+def _heading_texts_of_rows_by_level(
     estimates: Estimates, column_keys: Sequence[str], labels: Labels
 ) -> dict[str, list[str]]:
     """Return the heading of each row at each level, the outermost level first.
@@ -367,7 +367,7 @@ def foot_texts(
         unit_heading = plural(str(unit)).capitalize()
         foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in row_by_model_cell.items()}
     if fit is not None:
-        fit_estimates = read_and_join(fit, required_columns=(), name="fit")
+        fit_estimates = read_and_stack(fit, required_columns=(), name="fit")
         statistics = _statistic_texts(estimates, fit_estimates, row_by_model_cell, n_heading, digits)
         # n of `fit` counts all rows of a model; a model without a row in `fit` keeps the n of its terms
         n_texts_of_fit = statistics.pop(n_heading)

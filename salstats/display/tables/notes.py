@@ -50,7 +50,7 @@ def equal_methods_test_note(estimates: Estimates, labels: Labels, style: str) ->
         p_value_text = p_text(
             row["p_value"], style, named=True, alpha=significance_level_of_row(row, "p_value")
         )
-        text = f"{_statistic_text(row)}, {p_value_text}"
+        text = f"{_f_or_chi_squared_text(row)}, {p_value_text}"
         group = ", ".join(labels.value(key, row[key]) for key in keys)
         if group:
             text += f" ({group})"
@@ -58,7 +58,7 @@ def equal_methods_test_note(estimates: Estimates, labels: Labels, style: str) ->
     return f"All equal: {'; '.join(texts)}."
 
 
-def _statistic_text(row: Mapping[Any, Any]) -> str:
+def _f_or_chi_squared_text(row: Mapping[Any, Any]) -> str:
     """Return a statistic with its degrees of freedom: "F(1, 15.3) = 4.46"."""
     df = count_text(row["df"])
     residual_df = row["df_residual"]

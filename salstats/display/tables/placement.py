@@ -99,37 +99,40 @@ def choose_placement(
     return ColumnPlacement(tuple(row_columns), tuple(heading_columns), tuple(group_columns), constant)
 
 
-def _default_row_columns(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence[str]) -> list[str]:
+def _default_row_columns(
+    frame: pd.DataFrame, unplaced_varying: Sequence[str], unplaced: Sequence[str]
+) -> list[str]:
     """Return the columns that label rows by default.
 
-    One of the columns without a place that vary (`varying`) labels the rows, or where there are none, one of
-    all `unnamed` columns. Other varying columns label them as well if they have missing values.
+    One of the columns without a place that vary (`unplaced_varying`) labels the rows, or where there are
+    none, one of all `unplaced` columns. Other varying columns label them as well if they have missing
+    values.
     """
-    candidates = varying or unnamed
+    candidates = unplaced_varying or unplaced
     preferred = [column for column in _DEFAULT_ROWS if column in candidates]
     # metrics only where there is nothing else
     preferred += sorted(candidates, key=lambda column: column == "metric")
     rows = preferred[:1]
-    for column in varying:
+    for column in unplaced_varying:
         is_further = column not in (*_DEFAULT_ROWS, "metric", *rows)
         if is_further and frame[column].isna().any():
             rows.append(column)
     return rows
 
 
-def _default_heading_columns(varying: Sequence[str], *, has_groups: bool) -> list[str]:
+def _default_heading_columns(unplaced_varying: Sequence[str], *, has_groups: bool) -> list[str]:
     """Return the columns that give headings of columns by default, the outermost first.
 
     Metrics without a place make groups of rows, unless other columns were named for these (`has_groups`).
     """
-    if "method" in varying:
+    if "method" in unplaced_varying:
         innermost = "method"
-    elif "metric" in varying:
+    elif "metric" in unplaced_varying:
         innermost = "metric"
     else:
         innermost = ""
     further = []
-    for column in varying:
+    for column in unplaced_varying:
         makes_groups = column == "task" or (column == "metric" and not has_groups)
         if column != innermost and not makes_groups:
             further.append(column)

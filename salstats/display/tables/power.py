@@ -117,12 +117,13 @@ def _unit_power_width_test_quantities(frame: pd.DataFrame, digits: int, style: s
     return values
 
 
-def _power_quantity(frame: pd.DataFrame, interval: str, style: str) -> TableQuantity:
+def _power_quantity(frame: pd.DataFrame, effect_interval_name: str, style: str) -> TableQuantity:
     """Return the power in percent, with its Monte-Carlo interval if it was simulated."""
     first = frame.iloc[0]
     name = "Power"
     if first["goal"] == "width":
-        name = f"Studies with a {interval} no wider than {effect_text(first['widest'], first['term'])}"
+        widest = effect_text(first["widest"], first["term"])
+        name = f"Studies with a {effect_interval_name} no wider than {widest}"
     percents = 100 * frame["power"]
     if not frame["conf_low"].notna().any():
         return TableQuantity(

@@ -65,7 +65,7 @@ class Table:
         Heading of the table.
     may_rearrange : bool
         Whether rows, columns and groups may change places where the table is wider than a page, see
-        `rearranged_to_fit`; its notes then have to name outcomes and methods, not rows and columns.
+        `rearranged_to_fit_page`; its notes then have to name outcomes and methods, not rows and columns.
     axis_headings : tuple of str
         Names of the variables whose values label the groups of rows and the columns, such as "Task" and
         "Method". They head the labels of rows that groups and columns become in a rearranged table.

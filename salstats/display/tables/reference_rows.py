@@ -25,7 +25,7 @@ def has_one_reference_mean_per_group(contrasts: Estimates) -> bool:
     return bool((n_distinct <= 1).all(axis=None))
 
 
-def with_reference_rows_on_top(contrasts: Estimates) -> Estimates:
+def with_reference_row_per_group(contrasts: Estimates) -> Estimates:
     """Return contrasts after a row of the reference for each group.
 
     Such a row has the reference as its method, the reference's mean as its mean, the number of pairs, and no
@@ -42,7 +42,7 @@ def with_reference_rows_on_top(contrasts: Estimates) -> Estimates:
 
 
 def is_reference_row(contrasts: Estimates) -> NDArray[np.bool_]:
-    """Return, for each row, whether `with_reference_rows_on_top` added it, its method being the reference."""
+    """Return, for each row, whether `with_reference_row_per_group` added it: its method is the reference."""
     references = contrasts.row_values("reference")
     methods = contrasts.row_values("method")
     return np.array([method == reference for method, reference in zip(methods, references, strict=True)])

@@ -35,7 +35,7 @@ from salstats.display.tables.models import (
     foot_texts,
     is_row_of_gap_model,
     models_to_columns,
-    read_and_join,
+    read_and_stack,
     terms_shown,
     variables_without_row_by_formula,
 )
@@ -162,7 +162,7 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_procedure_column(adjust)
+    all_rows = read_and_stack(terms, ("term", "estimate"), "terms").with_procedure_column(adjust)
     names = Labels(labels, all_rows.frame).with_references(chosen_or_recorded_references(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
@@ -174,7 +174,7 @@ def table_regression(
     if column_keys is None:
         column_keys = [key for key in keys if key == "method"]
     groups = [key for key in keys if key not in column_keys and estimates.varies(key)]
-    random_effects = None if components is None else read_and_join(components, ("group",), "components")
+    random_effects = None if components is None else read_and_stack(components, ("group",), "components")
 
     has_foot = fit is not None or random_effects is not None or len(parameters) > 0
     has_one_term = bool(groups) and len(shown_terms) == 1 and not has_foot
@@ -469,11 +469,12 @@ def _table_columns(
 
 
 def _model_note(
-    coefficients: Estimates, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
+    coefficients: Estimates, model_rows_of_cells: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
 ) -> str:
     """Return the kind of model, whether it has one term or all, its other variables, and standard errors.
 
-    `models` holds the rows of each cell's models, `adjusted_for` the text on variables without a row.
+    `model_rows_of_cells` holds the rows of each cell's models, `adjusted_for` the text on variables without
+    a row.
     """
     text = model_kind_text(coefficients, labels)
     terms = coefficients.subset(coefficients.frame["term"] != INTERCEPT).frame
@@ -482,7 +483,7 @@ def _model_note(
     if n_terms and max(n_terms.values()) == 1:
         if terms["term"].nunique() > 1:
             text += ", one model for each term"
-    elif all(len(rows) == 1 for rows in models):
+    elif all(len(rows) == 1 for rows in model_rows_of_cells):
         text += ", all terms in one model"
     text += adjusted_for
     if coefficients.distinct_values("average"):

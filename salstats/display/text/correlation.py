@@ -34,7 +34,7 @@ def stratum_note(estimates: Estimates, labels: Labels) -> str:
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
 
 
-def covariates_note(estimates: Estimates, labels: Labels) -> str:
+def adjusted_for_covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Say which covariates correlations were adjusted for, and in which of the two variables."""
     if not estimates.distinct_values("covariates"):
         return ""

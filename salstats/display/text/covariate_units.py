@@ -57,7 +57,7 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
         The same rows; the same object where nothing is changed.
     """
     is_ratio = estimates.is_exponentiated
-    covariates = _unscaled_covariates_of_rows(estimates)
+    covariates = _joined_unscaled_covariates_of_rows(estimates)
     magnitudes = pd.Series(_largest_magnitudes_on_link_scale(estimates))
     sizes = magnitudes.groupby([covariates, _outcome_and_metric_of_rows(estimates)]).max()
     smallest_sizes = sizes.groupby(level=0).min()
@@ -108,7 +108,7 @@ def _outcome_and_metric_of_rows(estimates: Estimates) -> NDArray[np.object_]:
     return np.array(outcomes, dtype=object)
 
 
-def _unscaled_covariates_of_rows(estimates: Estimates) -> NDArray[np.object_]:
+def _joined_unscaled_covariates_of_rows(estimates: Estimates) -> NDArray[np.object_]:
     """Return the numeric variables in each row's term; "" where it has none or they are rescaled already."""
     is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
     covariates = []

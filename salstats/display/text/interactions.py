@@ -43,7 +43,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     """
     if has_marginal_estimates(coefficients) or not has_coefficients(coefficients):
         return ""
-    reference_levels = _reference_levels(coefficients, labels)
+    reference_levels = _reference_level_labels_by_factor(coefficients, labels)
     levels = []
     places = []
     for name in _variables_interacting_with_terms(coefficients, terms):
@@ -91,7 +91,7 @@ def _variables_interacting_with_terms(coefficients: Estimates, terms: Collection
     return [name for name in in_order if name in interacting]
 
 
-def _reference_levels(coefficients: Estimates, labels: Labels) -> dict[str, list[str]]:
+def _reference_level_labels_by_factor(coefficients: Estimates, labels: Labels) -> dict[str, list[str]]:
     """Return the labels of the reference levels of each factor, one unless models differ, none if unknown."""
     levels_of_factors: dict[str, dict[str, None]] = {}
     rows = zip(
@@ -116,7 +116,7 @@ def reference_levels_by_slope_term(coefficients: Estimates, labels: Labels) -> d
     In a model of `area * task` the coefficient of the area holds at the reference level of the task. Terms
     that are in such an interaction in some models only are left out.
     """
-    reference_levels = _reference_levels(coefficients, labels)
+    reference_levels = _reference_level_labels_by_factor(coefficients, labels)
     texts_of_terms: dict[str, set[str]] = {}
     rows = zip(
         coefficients.frame["term"],

@@ -180,7 +180,7 @@ class Labels:
         lists = {}
         for key, value in (labels or {}).items():
             if key == _COLOURS_KEY:
-                self.colours = _checked_hex_colours(value)
+                self.colours = _checked_colours_as_hex(value)
             elif isinstance(value, Mapping):
                 self._value_labels_by_column[str(key)] = {_value_text(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -248,7 +248,7 @@ class Labels:
 
     def _equation_text(self, variable: str, number: Real) -> str:
         """Return the value of a variable with its name and its unit: "Area = 1,712 mm²"."""
-        unit = self.unit(variable)
+        unit = self.unit_of_measure(variable)
         name = self.column(variable).removesuffix(f" ({unit})")
         # ten digits tell values apart without their rounding errors
         text = f"{float(number):,.10g}".replace("-", MINUS)
@@ -274,7 +274,7 @@ class Labels:
             return self.column(name)
         return name
 
-    def unit(self, column: str) -> str:
+    def unit_of_measure(self, column: str) -> str:
         """Return the unit in which a covariate is measured, "" where neither its label nor its name has one.
 
         Labels have it in brackets at their end, names after the last underscore: "Area (mm²)", `area_mm2`.
@@ -392,7 +392,7 @@ def _has_labels_besides_0_and_1(frame: pd.DataFrame | None) -> bool:
     return any(value not in (0, 1) for value in _distinct_values(frame, "label"))
 
 
-def _checked_hex_colours(colours: object) -> dict[str, str]:
+def _checked_colours_as_hex(colours: object) -> dict[str, str]:
     """Return colours that a user gave, as Matplotlib writes them."""
     # imported late: Matplotlib takes a while to load, and few users choose colours
     from matplotlib.colors import is_color_like, to_hex

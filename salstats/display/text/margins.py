@@ -60,7 +60,7 @@ def margin_span_text(low: float, high: float, percent_sign: str) -> str:
     return f"within {low_text} to {high_text}{percent_sign}"
 
 
-def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
+def margin_mark_note(estimates: Estimates, labels: Labels, style: str) -> str:
     """Return what the mark means, or that no estimate has it; "" where there is no margin."""
     if not has_margins(estimates):
         return ""
@@ -102,7 +102,7 @@ def margin_p_heading(estimates: Estimates) -> str:
     return "P, margin"
 
 
-def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
+def contrast_pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
     """Return contrasts in which each pair of method and reference is a method: "B − A" or "B vs A".
 
     Contrasts with one reference and other estimates stay as they are.

@@ -226,7 +226,7 @@ def _average_text(estimates: Estimates, average: str) -> str:
         return "averaged over the rows of the model"
     if average != "grid":
         return average
-    factors, numbers = _averaged_variables(estimates)
+    factors, numbers = _variables_averaged_or_held_at_mean(estimates)
     texts = []
     if factors:
         texts.append("levels of other factors count alike")
@@ -255,7 +255,9 @@ def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
     return columns
 
 
-def single_number_columns(estimates: Estimates, excluded_columns: Collection[str | None]) -> list[str]:
+def constant_model_number_columns(
+    estimates: Estimates, excluded_columns: Collection[str | None]
+) -> list[str]:
     """Return the numeric model variables with the same value for all marginal estimates.
 
     `excluded_columns` are left out: those whose values a figure names at its rows or panels.
@@ -269,7 +271,7 @@ def single_number_columns(estimates: Estimates, excluded_columns: Collection[str
     return columns
 
 
-class _AveragedVariables(NamedTuple):
+class _VariablesAveragedOrHeldAtMean(NamedTuple):
     """Variables of models without a column of values in a frame of marginal estimates.
 
     Estimates average over the levels of factors and hold numbers at their mean. A column that a formula names
@@ -280,7 +282,7 @@ class _AveragedVariables(NamedTuple):
     numbers: set[str]
 
 
-def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
+def _variables_averaged_or_held_at_mean(estimates: Estimates) -> _VariablesAveragedOrHeldAtMean:
     """Return the factors that marginal estimates average over, and the numbers they hold at their mean."""
     factors: set[str] = set()
     numbers: set[str] = set()
@@ -292,7 +294,7 @@ def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
             if is_factor or variable.is_column:
                 factors |= set(variable.columns)
     levels = set(_model_variable_columns(estimates))
-    return _AveragedVariables(factors - levels, numbers - levels)
+    return _VariablesAveragedOrHeldAtMean(factors - levels, numbers - levels)
 
 
 def count_of_models(estimates: Estimates) -> int:

@@ -279,7 +279,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
     inference = ""
     if populations:
         inference = f", speaking of {joined(populations)}"
-    spread = _spread_phrase(plan)
+    spread = _assumed_sd_phrase(plan)
     if first["approach"] == "formula":
         if first["term"] == "mrmc":
             return f"by Hillis' noncentral F distribution{inference}"
@@ -310,7 +310,7 @@ def _interval_or_test_label(plan: pd.DataFrame) -> str:
     return "" if test is None else test.label
 
 
-def _spread_phrase(plan: pd.DataFrame) -> str:
+def _assumed_sd_phrase(plan: pd.DataFrame) -> str:
     """Return the assumed spread as the end of a clause: " with the spread of a pilot of 64 patients".
 
     Where studies are drawn from a pilot, its differences are moved to the planned effect and keep their
@@ -332,7 +332,7 @@ def _spread_phrase(plan: pd.DataFrame) -> str:
     return f" with the spread of {_pilot_phrase(plan)}{sd_text}"
 
 
-def spread_note(plan: pd.DataFrame) -> str:
+def assumed_sd_note(plan: pd.DataFrame) -> str:
     """Return the assumed spread as a sentence of a caption; "" for the spread between readers."""
     if plan["sd"].isna().all():
         return ""

@@ -427,4 +427,4 @@ def _unit_of_only_covariate(variables: Sequence[TermVariable], labels: Labels) -
     names = numeric_variable_names(variables)
     if len(names) != 1:
         return ""
-    return labels.unit(names[0])
+    return labels.unit_of_measure(names[0])

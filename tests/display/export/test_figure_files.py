@@ -278,7 +278,7 @@ def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_
             ss.plot_intervals(pd.DataFrame({"task": ["a"], "estimate": [0.5]}), labels=labels),
             [tmp_path / "0.png"],
         )
-        work.finish()
+        work.finish_and_list_warnings()
     assert [f.name for f in tmp_path.iterdir()] == ["0.png"]
 
 
@@ -293,7 +293,7 @@ def test_figures_are_the_same_wherever_they_are_drawn_also_where_the_folder_has_
         monkeypatch.chdir(tmp_path)
         for i in range(2):  # one in the other process, one in this
             work.add(drawing(), [Path(f"{i}.png"), Path(f"{i}.pdf")])
-        assert work.finish() == []
+        assert work.finish_and_list_warnings() == []
         # a process that needs memory for one large figure has no leak, and is not started anew
         allowed_growth = work._pool.submit(os.getenv, "LOKY_MAX_MEMORY_LEAK_SIZE").result()
         assert float(allowed_growth) > 1e12
@@ -312,7 +312,7 @@ def test_what_drawing_warns_of_is_returned_once(tmp_path, jobs):
         warnings.simplefilter("error")
         for i in range(2):
             work.add(drawing(title="\U0001f9e0"), [tmp_path / f"{i}.png"])
-        (text,) = work.finish()
+        (text,) = work.finish_and_list_warnings()
     assert "\U0001f9e0" in text
 
 
@@ -321,7 +321,7 @@ def test_a_figure_that_cannot_be_drawn_raises_and_leaves_nothing(tmp_path, jobs)
     with FigureJobs(jobs) as work:
         work.add(drawing(x="nothing"), [tmp_path / "0.png"])
         with pytest.raises(p9.exceptions.PlotnineError):
-            work.finish()
+            work.finish_and_list_warnings()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -333,7 +333,7 @@ def test_a_process_that_is_killed_costs_nothing_but_time(tmp_path):
         os.kill(worker.pid, signal.SIGKILL)
         for i in range(2):
             work.add(drawing(), [tmp_path / f"{i}.png"])
-        work.finish()
+        work.finish_and_list_warnings()
     assert sorted(f.name for f in tmp_path.iterdir()) == ["0.png", "1.png"]
 
 
@@ -341,5 +341,5 @@ def test_a_process_that_may_have_none_draws_itself(tmp_path, monkeypatch):
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
     with FigureJobs(2) as work:
         work.add(drawing(), [tmp_path / "0.png"])
-        work.finish()
+        work.finish_and_list_warnings()
     assert [f.name for f in tmp_path.iterdir()] == ["0.png"]

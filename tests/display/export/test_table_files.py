@@ -151,7 +151,7 @@ def test_pictures_have_a_file_for_each_page_and_are_made_of_the_page_once(tmp_pa
         return [b"one", b"two"]
 
     monkeypatch.setattr(table_files, "find_browser", lambda: "browser")
-    monkeypatch.setattr(table_files, "page_pngs", drawn)
+    monkeypatch.setattr(table_files, "table_pngs_by_sheet", drawn)
     assert ss.save_table(one_cell(), tmp_path / "t.png", width=89, dpi=150) == tmp_path / "t.png"
     assert pages == [(html_page(one_cell()), 89, 150)]
     assert [(tmp_path / name).read_bytes() for name in ("t.png", "t-2.png")] == [b"one", b"two"]

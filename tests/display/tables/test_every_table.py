@@ -15,7 +15,7 @@ import salstats as ss
 from salstats.display.export import table_latex, table_word
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page
-from salstats.display.export.table_png import page_pngs, page_with_layout
+from salstats.display.export.table_png import page_with_layout, table_pngs_by_sheet
 from salstats.display.tables.widths import column_widths_em, parts_with_layouts
 from salstats.errors import SalstatsError
 
@@ -315,7 +315,7 @@ def test_a_width_without_room_is_an_error_with_the_width_that_has_room(study, ta
     width = TOO_NARROW[study, table][0]
     needed = measured(html, width)["needed_mm"]
     with raises(SalstatsError, option="width", value=width, message=f"{needed}") as caught:
-        page_pngs(html, width)
+        table_pngs_by_sheet(html, width)
     assert caught.value.hint
 
 

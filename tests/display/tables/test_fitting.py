@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from salstats.display.tables.fitting import fits_page, rearranged_to_fit
+from salstats.display.tables.fitting import fits_page, rearranged_to_fit_page
 from salstats.display.tables.record import Table, TableColumn
 
 
@@ -47,7 +47,7 @@ def said(table):
 @pytest.mark.parametrize(("n_tasks", "n_methods"), [(1, 8), (5, 8), (1, 30), (12, 20)])
 def test_a_table_wider_than_a_page_is_made_to_fit_and_says_the_same(n_tasks, n_methods):
     table = wide(n_tasks, n_methods)
-    made = rearranged_to_fit(table)
+    made = rearranged_to_fit_page(table)
     assert not fits_page(table)
     assert fits_page(made)
     assert said(made) == said(table)
@@ -56,7 +56,7 @@ def test_a_table_wider_than_a_page_is_made_to_fit_and_says_the_same(n_tasks, n_m
 
 
 def test_outcomes_become_groups_and_methods_rows_where_there_are_many():
-    made = rearranged_to_fit(wide(1, 30))
+    made = rearranged_to_fit_page(wide(1, 30))
     assert list(dict.fromkeys(made.groups)) == ["IoU", "Hit rate"]
     assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])
     over = ("Coefficient (95% CI)",)
@@ -64,36 +64,38 @@ def test_outcomes_become_groups_and_methods_rows_where_there_are_many():
 
 
 def test_terms_stay_rows_where_methods_fit_beside_each_other():
-    made = rearranged_to_fit(wide(1, 8))
+    made = rearranged_to_fit_page(wide(1, 8))
     assert (made.stubhead, made.stub[:3]) == (("Term",), [("Size",), ("Elongation",), ("n",)])
     assert [c.heading for c in made.columns] == [f"M{m}" for m in range(8)]
     assert made.rows_with_rule_above == {2, 5} == made.foot_rows
 
 
 def test_methods_are_rows_where_they_would_need_a_page_on_its_side_beside_each_other():
-    made = rearranged_to_fit(wide(1, 11))
+    made = rearranged_to_fit_page(wide(1, 11))
     assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])
 
 
 def test_a_factor_that_turns_is_above_its_levels_and_its_p():
     table = wide(1, 30)
     cells = [["P = 0.012"] * 60, *table.cells[1:]]
-    made = rearranged_to_fit(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indented_rows={1}))
+    made = rearranged_to_fit_page(
+        replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indented_rows={1})
+    )
     over = ("Coefficient (95% CI)", "Site")
     assert made.columns == [TableColumn("P", over), TableColumn("b", over), TableColumn("n", ())]
 
 
 def test_what_fits_or_may_not_turn_stays_as_it_is():
     for table in (wide(1, 3), wide(1, 30, may_rearrange=False)):
-        assert rearranged_to_fit(table) is table
+        assert rearranged_to_fit_page(table) is table
 
 
 def test_a_factor_without_p_is_a_heading_of_its_levels_alone():
     stub = [("Site",), ("b",), ("n",)]
-    turned = rearranged_to_fit(without_p(wide(1, 30), stub))
+    turned = rearranged_to_fit_page(without_p(wide(1, 30), stub))
     over = "Coefficient (95% CI)"
     assert turned.columns == [TableColumn("b", (over, "Site")), TableColumn("n", ())]
-    kept = rearranged_to_fit(without_p(wide(1, 8), stub))
+    kept = rearranged_to_fit_page(without_p(wide(1, 8), stub))
     assert kept.stub == stub * 2
     assert kept.cells[0] == kept.cells[3] == [""] * 8
     assert kept.indented_rows == {1, 4}
@@ -117,7 +119,7 @@ def test_a_term_that_a_group_lacks_is_a_blank_where_terms_are_columns():
         rows_with_rule_above=set(),
         bold=set(),
     )
-    made = rearranged_to_fit(table)
+    made = rearranged_to_fit_page(table)
     assert said(made) == said(table)
     assert made.stub[:2] == [("T0", "M0"), ("T0", "M1")]
     assert [column.heading for column in made.columns] == ["Size", "n", "Elongation"]
@@ -127,7 +129,7 @@ def test_a_term_that_a_group_lacks_is_a_blank_where_terms_are_columns():
 def test_one_outcome_is_no_group_and_tasks_stay_groups():
     table = wide(5, 30)
     one = replace(table, columns=table.columns[:30], cells=[row[:30] for row in table.cells], bold=set())
-    made = rearranged_to_fit(one)
+    made = rearranged_to_fit_page(one)
     assert list(dict.fromkeys(made.groups)) == [f"T{task}" for task in range(5)]
     assert (made.stubhead, made.stub[0]) == (("Method",), ("M0",))
     # the outcome is still said
@@ -135,7 +137,7 @@ def test_one_outcome_is_no_group_and_tasks_stay_groups():
     without_tasks = replace(
         wide(1, 30), columns=table.columns[:30], cells=[row[:30] for row in wide(1, 30).cells]
     )
-    assert rearranged_to_fit(replace(without_tasks, bold=set())).groups == []
+    assert rearranged_to_fit_page(replace(without_tasks, bold=set())).groups == []
 
 
 def test_methods_of_one_outcome_only_leave_no_empty_columns():
@@ -144,7 +146,7 @@ def test_methods_of_one_outcome_only_leave_no_empty_columns():
         replace(column, heading=f"N{index}") if index >= 8 else column
         for index, column in enumerate(table.columns)
     ]
-    made = rearranged_to_fit(replace(table, columns=columns))
+    made = rearranged_to_fit_page(replace(table, columns=columns))
     assert (made.stubhead, made.stub[0], made.stub[-1]) == (("Method",), ("M0",), ("N15",))
     assert all(all(row) for row in made.cells)
 
@@ -161,4 +163,4 @@ def test_methods_of_one_outcome_only_leave_no_empty_columns():
 def test_columns_that_cannot_be_mixed_stay_as_they_are(first_column):
     table = wide(1, 30)
     mixed = replace(table, columns=[first_column, *table.columns[1:]])
-    assert rearranged_to_fit(mixed) is mixed
+    assert rearranged_to_fit_page(mixed) is mixed

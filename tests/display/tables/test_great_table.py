@@ -9,8 +9,8 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.tables.great_table import (
+    current_record_of,
     great_table,
-    record_of,
     text_of_html,
     text_without_markup,
     version_note,
@@ -164,7 +164,7 @@ def test_abbreviations_of_all_texts_but_cells_are_spelled_out():
         ("AUROC",), [("SD",)], [TableColumn("Q1", ("Q3",))], [["AIC"]], groups=["BIC"], notes=["95% CI."],
         mark_note="ICC.", symbol_note="Cov1.",
     )  # fmt: skip
-    notes = record_of(great_table(table, "t")).notes
+    notes = current_record_of(great_table(table, "t")).notes
     assert notes[0] == "95% CI."
     spelled_out = [entry.partition(",")[0] for entry in notes[1].split("; ")]
     assert spelled_out == ["AUROC", "BIC", "CI", "Cov1", "ICC", "Q1", "Q3", "SD"]
@@ -193,7 +193,7 @@ STRONG = style.text(weight="bold")
 )
 def test_the_record_marks_the_cells_that_great_tables_marks(rows, columns, cells):
     gt = great_table(table_of(["1", "2", "3"]), "t").tab_style(STRONG, loc.body(columns, rows))
-    assert record_of(gt).bold == cells
+    assert current_record_of(gt).bold == cells
     shown = {(row, 0) for row, line in enumerate(body_styles(gt)) if "bold" in line}
     assert shown == cells
 
@@ -201,31 +201,31 @@ def test_the_record_marks_the_cells_that_great_tables_marks(rows, columns, cells
 def test_the_record_marks_what_styles_mark():
     line = style.text(decorate="underline")
     gt = great_table(table_of(["1", "2"], bold={(0, 0)}), "t")
-    both = record_of(gt.tab_style([STRONG, line], [loc.body(rows=[1])]))
+    both = current_record_of(gt.tab_style([STRONG, line], [loc.body(rows=[1])]))
     assert (both.bold, both.underline) == ({(0, 0), (1, 0)}, {(1, 0)})
-    underlined = record_of(gt.tab_style(line, loc.body(rows=0)))
+    underlined = current_record_of(gt.tab_style(line, loc.body(rows=0)))
     assert (underlined.bold, underlined.underline) == ({(0, 0)}, {(0, 0)})
     # the first column holds the labels of rows
-    assert record_of(gt.tab_style(line, loc.body(columns=[0, 1], rows=0))).underline == {(0, 0)}
-    assert record_of(gt.tab_style(line, loc.body(columns=0))).underline == set()
+    assert current_record_of(gt.tab_style(line, loc.body(columns=[0, 1], rows=0))).underline == {(0, 0)}
+    assert current_record_of(gt.tab_style(line, loc.body(columns=0))).underline == set()
 
 
 def test_the_record_follows_titles_and_notes(read):
     table = table_of(["1"], notes=["First."], title="Old", groups=["A"], symbol_note="* P < 0.05.")
     gt = great_table(table, "t")
     titled = gt.tab_header(md("**New** title"), markup("a<br>b"))
-    assert (record_of(titled).title, record_of(titled).subtitle) == ("New title", "a b")
-    assert record_of(gt).title == "Old"
-    assert record_of(gt).groups == read(gt).groups == ["A"]
-    untitled = record_of(titled.rm_header())
+    assert (current_record_of(titled).title, current_record_of(titled).subtitle) == ("New title", "a b")
+    assert current_record_of(gt).title == "Old"
+    assert current_record_of(gt).groups == read(gt).groups == ["A"]
+    untitled = current_record_of(titled.rm_header())
     assert (untitled.title, untitled.subtitle) == (None, None)
     noted = gt.tab_source_note(markup("r<sup>2</sup>"))
-    assert record_of(noted).notes == ["First.", "* P < 0.05.", "r^2", version_note()]
-    assert record_of(gt).notes == ["First.", "* P < 0.05.", version_note()]
+    assert current_record_of(noted).notes == ["First.", "* P < 0.05.", "r^2", version_note()]
+    assert current_record_of(gt).notes == ["First.", "* P < 0.05.", version_note()]
     assert read(noted).notes[0] == "First."
     assert len(read(noted).notes) == 4
     none = noted.rm_source_notes()
-    assert record_of(none).notes == []
+    assert current_record_of(none).notes == []
     assert read(none).notes == []
     assert repr(gt).splitlines()[0] == "Old"
     assert "First." in str(gt)
@@ -264,17 +264,17 @@ def test_a_change_that_the_record_does_not_hold_is_an_error_that_names_the_metho
     changed = change(gt)
     assert repr(changed).startswith("<GT: .tex, .docx, .csv, .md, .json cannot show")
     with raises(SalstatsError, choices=(".html", ".png")) as error:
-        record_of(changed)
+        current_record_of(changed)
     assert hasattr(gt, error.value.value)
     # the table itself is not changed
-    assert record_of(gt).bold == set()
+    assert current_record_of(gt).bold == set()
 
 
 def test_all_changes_that_the_record_does_not_hold_are_named_once():
     gt = great_table(table_of(["1", "2"]), "t")
     changed = gt.rm_stubhead().cols_hide("cell0").rm_stubhead()
     with raises(SalstatsError, value="rm_stubhead, cols_hide"):
-        record_of(changed)
+        current_record_of(changed)
 
 
 def test_every_method_of_great_tables_is_kept_or_noted():
@@ -287,4 +287,4 @@ def test_every_method_of_great_tables_is_kept_or_noted():
 
 def test_a_table_of_somebody_else_has_no_record():
     with raises(SalstatsError, choices=(".html", ".png")):
-        record_of(GT(pd.DataFrame({"a": [1]})))
+        current_record_of(GT(pd.DataFrame({"a": [1]})))

@@ -11,7 +11,7 @@ from salstats.display.tables.grid import (
     decimals_of_rows,
     estimate_and_interval_texts,
     missing_bounds_quantity_if_any,
-    p_value_quantities_if_any,
+    p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
 )
@@ -138,15 +138,15 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
 
 
 def test_p_values_are_followed_by_those_of_margins():
-    assert p_value_quantities_if_any(read_estimates(FRAME), "nature") == []
+    assert p_value_and_margin_p_quantities_if_any(read_estimates(FRAME), "nature") == []
     tested = FRAME.assign(p_value=[0.2, 0.03, np.nan])
-    (p_value,) = p_value_quantities_if_any(read_estimates(tested), "nature")
+    (p_value,) = p_value_and_margin_p_quantities_if_any(read_estimates(tested), "nature")
     assert (p_value.heading, p_value.texts) == ("P", ["0.200", "0.030", MISSING])
     margin = {"p_margin": [0.01, 0.02, 0.04], "margin_low": -0.1, "margin_high": 0.1, "conf_level": 0.9}
-    _, of_margin = p_value_quantities_if_any(read_estimates(tested.assign(**margin)), "ama")
+    _, of_margin = p_value_and_margin_p_quantities_if_any(read_estimates(tested.assign(**margin)), "ama")
     assert (of_margin.heading, of_margin.texts) == ("P, equivalence", [".01", ".02", ".04"])
     adjusted = read_estimates(FRAME.assign(**margin, p_margin_adjusted=[0.2, 0.3, 0.4]))
-    (of_margin,) = p_value_quantities_if_any(adjusted, "nature")
+    (of_margin,) = p_value_and_margin_p_quantities_if_any(adjusted, "nature")
     assert of_margin.texts == ["0.200", "0.300", "0.400"]
 
 

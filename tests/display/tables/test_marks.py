@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.great_table import record_of
+from salstats.display.tables.great_table import current_record_of
 from salstats.display.tables.marks import (
     best_estimates,
     better_sign,
@@ -197,9 +197,12 @@ def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
 def test_tables_have_stars_only_on_demand(make):
     rows = pd.DataFrame({"method": ["a", "b"], "term": "spearman", "estimate": 0.5, "p_value": 1e-9})
     rows = rows.assign(x="iou", y="prob")
-    assert not any("*" in text for row in record_of(make(rows)).cells for text in row)
+    assert not any("*" in text for row in current_record_of(make(rows)).cells for text in row)
     assert all(
-        "***" in text for row in record_of(make(rows, stars=True)).cells for text in row if "0.5" in text
+        "***" in text
+        for row in current_record_of(make(rows, stars=True)).cells
+        for text in row
+        if "0.5" in text
     )
 
 

@@ -13,7 +13,7 @@ from salstats.display.tables.models import (
     foot_texts,
     is_row_of_gap_model,
     models_to_columns,
-    read_and_join,
+    read_and_stack,
     terms_shown,
     variables_without_row_by_formula,
 )
@@ -27,17 +27,17 @@ def terms(formula="iou ~ age + size", names=("(Intercept)", "age", "size"), **co
 
 
 def test_frames_by_name_are_joined_with_their_names_in_front():
-    joined = read_and_join({"A": terms(), "B": terms()}, ("term",), "terms").frame
+    joined = read_and_stack({"A": terms(), "B": terms()}, ("term",), "terms").frame
     assert joined.columns[0] == "_name"
     assert joined["_name"].tolist() == ["A"] * 3 + ["B"] * 3
-    by_method = read_and_join([terms(), terms(method="lime", reference="human")], ("term",), "terms")
+    by_method = read_and_stack([terms(), terms(method="lime", reference="human")], ("term",), "terms")
     assert by_method.frame.columns[0] == "method"
     assert columns_identifying_models(by_method) == ["method", "reference", "formula"]
     for nothing in ([], {}, "terms"):
         with raises(SalstatsError, option="terms"):
-            read_and_join(nothing, ("term",), "terms")
+            read_and_stack(nothing, ("term",), "terms")
     with raises(ColumnError, column="term"):
-        read_and_join([terms(), terms().drop(columns="term")], ("term",), "terms")
+        read_and_stack([terms(), terms().drop(columns="term")], ("term",), "terms")
 
 
 def test_terms_are_all_without_the_intercept_or_those_to_keep():
@@ -67,24 +67,24 @@ def test_models_with_a_term_in_common_are_numbered():
 
 def test_columns_have_the_names_of_frames_and_outcomes_where_these_tell_them_apart():
     frames = {"A": terms("iou ~ age", ["age"]), "B": terms("dice ~ age", ["age"])}
-    by_name = models_to_columns(read_and_join(frames, ("term",), "terms"), [], [], Labels())
+    by_name = models_to_columns(read_and_stack(frames, ("term",), "terms"), [], [], Labels())
     assert by_name.headings == [("Coefficient", "A"), ("Coefficient", "B")]
     of_others = {name: frame.drop(columns="formula") for name, frame in frames.items()}
-    of_others = read_and_join(of_others, ("term",), "terms")
+    of_others = read_and_stack(of_others, ("term",), "terms")
     assert models_to_columns(of_others, [], [], Labels()).headings == by_name.headings
     assert variables_without_row_by_formula(of_others) == {}
-    both = read_and_join({"A": pd.concat(list(frames.values()))}, ("term",), "terms")
+    both = read_and_stack({"A": pd.concat(list(frames.values()))}, ("term",), "terms")
     assert models_to_columns(both, [], [], Labels()).headings == [
         ("Coefficient", "A", "IoU"),
         ("Coefficient", "A", "Dice"),
     ]
-    without_names = read_and_join(list(frames.values()), ("term",), "terms")
+    without_names = read_and_stack(list(frames.values()), ("term",), "terms")
     assert models_to_columns(without_names, [], [], Labels()).headings == [
         ("Coefficient", "IoU"),
         ("Coefficient", "Dice"),
     ]
     kinds = [terms(family="binomial", exponentiated=True), terms(family="gaussian")]
-    of_kinds = models_to_columns(read_and_join(kinds, ("term",), "terms"), [], [], Labels())
+    of_kinds = models_to_columns(read_and_stack(kinds, ("term",), "terms"), [], [], Labels())
     assert of_kinds.headings == [("Odds ratio", "IoU"), ("Coefficient", "IoU")]
 
 
@@ -127,7 +127,7 @@ def foot(fit, frame=None, columns=None):
 
 
 def test_a_model_of_a_seed_has_its_statistics_where_other_models_have_none():
-    joined = read_and_join({"by seed": terms(seed=1), "all": terms()}, ("term",), "terms").frame
+    joined = read_and_stack({"by seed": terms(seed=1), "all": terms()}, ("term",), "terms").frame
     assert joined["seed"].dtype == np.float64
     statistics = pd.DataFrame({"formula": ["iou ~ age + size"], "seed": [1], "nobs": [90]})
     assert foot(statistics, joined[:3])["n"] == {ModelCell((), 0): "90"}
@@ -165,7 +165,7 @@ def test_variances_of_another_package_stand_at_the_foot_of_their_model():
             "n": [100.0, None, None, None, None],
         }
     )
-    estimates = read_and_join(frame, ("term",), "terms")
+    estimates = read_and_stack(frame, ("term",), "terms")
     shown = estimates.subset(frame["term"] == "age")
     models = first_rows_of_models(shown, [0], [])
     parameters = estimates.subset(frame["term"] != "age")
@@ -231,7 +231,7 @@ def test_random_effects_have_their_sd_share_and_groups_at_the_foot():
         "share_low",
     ]
     components = pd.DataFrame(rows, columns=[*names, "share_high", "n_groups"]).assign(formula=formula)
-    joined = read_and_join(frame, ("term",), "terms")
+    joined = read_and_stack(frame, ("term",), "terms")
     models = first_rows_of_models(joined, [0] * len(joined), [])
     other = read_estimates(components, required_columns=())
     none = joined.subset(joined.frame["term"] == "")

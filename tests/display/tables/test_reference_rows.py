@@ -8,7 +8,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.reference_rows import (
     has_one_reference_mean_per_group,
     is_reference_row,
-    with_reference_rows_on_top,
+    with_reference_row_per_group,
 )
 
 
@@ -49,17 +49,20 @@ def test_contrasts_without_other_columns_are_one_group(contrasts):
     assert not has_one_reference_mean_per_group(of_task)
     one_task = of_task.subset([True, True, False, False])
     assert has_one_reference_mean_per_group(one_task)
-    assert with_reference_rows_on_top(one_task).frame["method"].tolist() == ["human", "a", "b"]
+    assert with_reference_row_per_group(one_task).frame["method"].tolist() == ["human", "a", "b"]
 
 
 def test_terms_are_groups(contrasts):
     terms = contrasts.with_columns(task="x", term=["difference"] * 2 + ["percent_decrease"] * 2)
     assert has_one_reference_mean_per_group(terms)
-    assert with_reference_rows_on_top(terms).frame["term"].tolist()[:2] == ["difference", "percent_decrease"]
+    assert with_reference_row_per_group(terms).frame["term"].tolist()[:2] == [
+        "difference",
+        "percent_decrease",
+    ]
 
 
 def test_each_group_has_a_row_of_its_reference_without_anything_estimated(contrasts):
-    rows = with_reference_rows_on_top(contrasts)
+    rows = with_reference_row_per_group(contrasts)
     frame = rows.frame
     assert frame["method"].tolist() == ["human", "human", "a", "b", "a", "b"]
     assert frame["task"].tolist() == ["y", "x", "y", "y", "x", "x"]
@@ -76,4 +79,4 @@ def test_each_group_has_a_row_of_its_reference_without_anything_estimated(contra
 def test_groups_without_a_value_are_groups_of_their_other_columns(contrasts):
     without_task = contrasts.with_columns(metric=["iou", "iou", "hit", "hit"], task=None)
     assert has_one_reference_mean_per_group(without_task)
-    assert with_reference_rows_on_top(without_task).frame["metric"].tolist()[:2] == ["iou", "hit"]
+    assert with_reference_row_per_group(without_task).frame["metric"].tolist()[:2] == ["iou", "hit"]

@@ -1,6 +1,6 @@
 """Tables as text, with marks where a terminal shows them and without a word of them elsewhere."""
 
-from salstats.display.tables.great_table import great_table, record_of
+from salstats.display.tables.great_table import current_record_of, great_table
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.tables.rows import (
     cells_by_column,
@@ -21,7 +21,7 @@ def text(**options):
         notes=("Mean scores.",),
         mark_note="Bold: best estimate.",
     )
-    return plain_text(table_to_rows(record_of(great_table(table, "t"))), **options)
+    return plain_text(table_to_rows(current_record_of(great_table(table, "t"))), **options)
 
 
 def test_a_terminal_shows_marks_and_other_text_does_not_speak_of_them():

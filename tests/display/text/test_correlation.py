@@ -4,7 +4,11 @@ import pandas as pd
 import pytest
 
 from salstats.display.estimates import read_estimates
-from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
+from salstats.display.text.correlation import (
+    adjusted_for_covariates_note,
+    correlated_variables_note,
+    stratum_note,
+)
 from salstats.display.text.labels import Labels
 
 ROW = {"term": "pearson", "estimate": 0.3, "x": "iou", "y": "prob", "covariates": "age, elongation"}
@@ -20,17 +24,17 @@ ROW = {"term": "pearson", "estimate": 0.3, "x": "iou", "y": "prob", "covariates"
 )
 def test_the_variable_that_was_adjusted_is_named(covariates_of, note):
     estimates = read_estimates(pd.DataFrame([ROW | {"covariates_of": covariates_of}] * 2))
-    assert covariates_note(estimates, Labels()) == note
+    assert adjusted_for_covariates_note(estimates, Labels()) == note
     both = read_estimates(
         pd.DataFrame([ROW | {"covariates_of": covariates_of}, ROW | {"covariates_of": "x"}])
     )
     notes = dict.fromkeys([note, "Semi-partial correlation: Age and Elongation taken out of IoU."])
-    assert covariates_note(both, Labels()) == " ".join(notes)
+    assert adjusted_for_covariates_note(both, Labels()) == " ".join(notes)
 
 
 def test_correlations_without_covariates_have_no_note():
     estimates = read_estimates(pd.DataFrame([{"term": "pearson", "estimate": 0.3}]))
-    assert covariates_note(estimates, Labels()) == ""
+    assert adjusted_for_covariates_note(estimates, Labels()) == ""
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.great_table import record_of
+from salstats.display.tables.great_table import current_record_of
 from salstats.display.text.covariate_units import (
     has_coefficients,
     per_covariate_units,
@@ -130,7 +130,7 @@ def test_tables_and_figures_show_the_same_numbers(scores):
     coefficients = fit.tidy().query("term == 'area_mm2'")
     expected = 10_000 * coefficients["estimate"].to_numpy()
 
-    table = record_of(ss.table_regression(coefficients))
+    table = current_record_of(ss.table_regression(coefficients))
     assert table.stub[0] == ("Area, per 10,000 mm²",)
     assert [float(text.split(" ")[0]) for text in table.cells[0]] == pytest.approx(expected, abs=5e-4)
     figure = ss.plot_regression(coefficients)
@@ -140,7 +140,7 @@ def test_tables_and_figures_show_the_same_numbers(scores):
     assert sorted(forest.data["estimate"]) == pytest.approx(sorted(expected))
     assert "Area, per 10,000 mm²" in forest.labels.x
 
-    slopes = record_of(ss.table_estimates(fit.slopes("area_mm2")))
+    slopes = current_record_of(ss.table_estimates(fit.slopes("area_mm2")))
     assert any("Area, per 10,000 mm²" in column.heading for column in slopes.columns)
 
 
@@ -158,7 +158,7 @@ def test_random_slopes_are_of_as_many_units_as_their_coefficient():
     limits = {"estimate": 0.00004**2, "std_dev": 0.00004, "conf_low": 0.00003**2, "conf_high": 0.00006**2}
     share = {"share": np.nan, "share_low": np.nan, "share_high": np.nan, "n_groups": 20}
     components = pd.DataFrame({**slope, **limits, **share}, index=[0])
-    record = record_of(ss.table_regression(terms(formula=formula, n=40).frame, components=components))
+    record = current_record_of(ss.table_regression(terms(formula=formula, n=40).frame, components=components))
     rows = dict(zip(record.stub, record.cells, strict=True))
     assert rows[("SD, patient, Area, per 1,000 mm²",)] == ["0.040 (0.030, 0.060)"]
 
@@ -167,14 +167,14 @@ def test_joined_slopes_are_each_for_as_many_units_as_in_a_table_of_their_own(sco
     scores = scores.assign(volume_mm3=9e6 * scores["elongation"])
     fit = ss.fit(scores, "iou ~ area_mm2 + volume_mm3", by="method")
     slopes = [fit.slopes(name) for name in ("area_mm2", "volume_mm3")]
-    joined = record_of(ss.table_estimates(pd.concat(slopes)))
+    joined = current_record_of(ss.table_estimates(pd.concat(slopes)))
     # each has a column of estimates and one of P values
     headings = [column.spanners[-1] for column in joined.columns[::2]]
     assert headings == ["Area, per 10,000 mm²", "Volume, per 10,000,000 mm³"]
     for column, frame in enumerate(slopes):
-        single = record_of(ss.table_estimates(frame))
+        single = current_record_of(ss.table_estimates(frame))
         assert [row[2 * column : 2 * column + 2] for row in joined.cells] == single.cells
-    regression = record_of(ss.table_regression(slopes))
+    regression = current_record_of(ss.table_regression(slopes))
     texts_by_term = dict(zip(regression.stub, regression.cells, strict=True))
     for column, heading in enumerate(headings):
         assert texts_by_term[(heading,)] == [row[2 * column] for row in joined.cells]

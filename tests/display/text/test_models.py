@@ -8,6 +8,7 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
+    constant_model_number_columns,
     count_of_models,
     has_marginal_estimates,
     marginal_estimates_heading,
@@ -16,7 +17,6 @@ from salstats.display.text.models import (
     model_note,
     only_outcome_text,
     scale_clause,
-    single_number_columns,
     standard_errors_clause,
     term_names,
     variances_as_standard_deviations,
@@ -159,9 +159,9 @@ def test_numbers_at_their_mean_are_those_without_a_column(formula, levels, facto
 def test_columns_with_a_single_number_are_named_unless_the_figure_does():
     rows = [{"age": 8.0, "size": 2.0, "method": method} for method in ("lime", "ig")]
     columns = {"formula": "iou ~ method * age + size", "average": "grid"}
-    assert single_number_columns(read(*rows, **columns), ["size"]) == ["age"]
-    assert single_number_columns(read(rows[0], rows[1] | {"age": 9.0}, **columns), []) == ["size"]
-    assert single_number_columns(read(*rows), []) == []
+    assert constant_model_number_columns(read(*rows, **columns), ["size"]) == ["age"]
+    assert constant_model_number_columns(read(rows[0], rows[1] | {"age": 9.0}, **columns), []) == ["size"]
+    assert constant_model_number_columns(read(*rows), []) == []
 
 
 def test_models_are_counted_by_formula_reference_and_grouping_columns():

@@ -6,13 +6,13 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.text.planning import (
     NO_SUFFICIENT_NUMBER,
+    assumed_sd_note,
     checked_plan_with_all_columns,
     grouping_columns_of_plan,
     label_of_test,
     n_cases_needed_limits_text,
     n_cases_needed_text,
     rows_of_each_curve,
-    spread_note,
 )
 from salstats.errors import ColumnError
 
@@ -47,12 +47,12 @@ def test_what_was_assumed_and_how_uncertain_the_cases_are_is_said():
 
 def test_the_caption_names_the_assumed_spread_where_curves_share_it():
     pilot = {"unit": "patient", "sd": 0.176, "n_pilot": 64}
-    assert spread_note(plan(**pilot | {"n_pilot": pd.NA})) == "SD: 0.176 per patient."
-    assert spread_note(plan(**pilot)) == "SD as in a pilot of 64 patients, 0.176 per patient."
-    assert spread_note(plan(**pilot | {"sd": float("nan")})) == ""
+    assert assumed_sd_note(plan(**pilot | {"n_pilot": pd.NA})) == "SD: 0.176 per patient."
+    assert assumed_sd_note(plan(**pilot)) == "SD as in a pilot of 64 patients, 0.176 per patient."
+    assert assumed_sd_note(plan(**pilot | {"sd": float("nan")})) == ""
     of_two = pd.concat([plan(**pilot), plan(**pilot | {"sd": 0.2})])
-    assert spread_note(of_two) == "SD as in a pilot of 64 patients."
-    assert spread_note(of_two.assign(n_pilot=pd.NA)) == ""
+    assert assumed_sd_note(of_two) == "SD as in a pilot of 64 patients."
+    assert assumed_sd_note(of_two.assign(n_pilot=pd.NA)) == ""
 
 
 def test_curves_with_tests_of_their_own_name_them():
