@@ -233,7 +233,7 @@ def adjusted_frame(
     is_tested = ~np.isnan(p_values)
     if "term" in estimates.columns:
         is_tested &= (~estimates["term"].isin((INTERCEPT, GLOBAL_TEST_TERM))).to_numpy(dtype=bool)
-    family_codes = _family_codes(estimates, groups)
+    family_codes = _family_codes_with_summary_rows_apart(estimates, groups)
     families = [np.flatnonzero(family_codes == code) for code in range(int(family_codes.max()) + 1)]
     floors = p_floors(estimates)
     adjusted = _adjust_families(
@@ -354,7 +354,7 @@ def _warn_of_imprecise_p_values(
         warn_if_within_monte_carlo_error(tested, alpha)
 
 
-def _family_codes(estimates: pd.DataFrame, within: list[str]) -> NDArray[np.integer]:
+def _family_codes_with_summary_rows_apart(estimates: pd.DataFrame, within: list[str]) -> NDArray[np.integer]:
     """Return the code of each row's family; averaged and pooled rows of a group are a family of their own."""
     # Grouping columns come before the first column of an estimates frame.
     columns = estimates.columns

@@ -410,7 +410,7 @@ def _infer_quantiles(
 
     table: dict[str, Any] = {"estimate": estimate}
     if options.is_resampled:
-        replicates, jackknife = _resampled_estimates(groups, units, options, quantile)
+        replicates, jackknife = _bootstrap_and_jackknife_estimates(groups, units, options, quantile)
         mean, spread, n_defined = moments_and_n_defined(replicates)
         bias = mean - estimate
         basis = Basis(
@@ -522,7 +522,7 @@ class _Replicates(NamedTuple):
     jackknife: np.ndarray
 
 
-def _resampled_estimates(
+def _bootstrap_and_jackknife_estimates(
     groups: Sequence[_QuantileSample], units: Units, options: Options, quantile: float
 ) -> _Replicates:
     """Estimate quantiles, or their differences, of resampled units."""

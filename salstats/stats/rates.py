@@ -160,7 +160,7 @@ def pooled_rates(
     columns = [column for column in check_by(scores, by, _DEFAULT_BY) if column != "metric"]
     codes = ColumnCodes(_counts_by_observation(coded))
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
-    rate_cells = _rate_cells(grouped_rows, rate_names, grouped_rows.frame)
+    rate_cells = _rate_numerators_and_denominators_by_unit(grouped_rows, rate_names, grouped_rows.frame)
     keys = rate_cells.keys
     n_cases = rate_cells.n_cases
     target = target_of_cells("pooled_rate", rate_cells.cells, keys, average, overall)
@@ -254,8 +254,10 @@ def pooled_difference(
     group_columns = [*columns, "method"]
     groups, group_keys = index_groups(codes, group_columns)
     grouped_rows = GroupedRows(codes, group_columns, groups, group_keys, resolve_unit(codes, unit))
-    method = _rate_cells(grouped_rows, rate_names, pairs.method_rows)
-    reference_cells = _rate_cells(grouped_rows, rate_names, pairs.reference_rows).cells
+    method = _rate_numerators_and_denominators_by_unit(grouped_rows, rate_names, pairs.method_rows)
+    reference_cells = _rate_numerators_and_denominators_by_unit(
+        grouped_rows, rate_names, pairs.reference_rows
+    ).cells
     identity = np.eye(len(method.keys))
     zeros = np.zeros_like(identity)
     # The first half of the cells are the methods', the second half the reference's.
@@ -283,13 +285,17 @@ def pooled_difference(
 
 
 def _rates_frame(
-    estimates: InferredEstimates, grouped_rows: GroupedRows, table: dict[str, Any], special: dict[str, Any]
+    estimates: InferredEstimates,
+    grouped_rows: GroupedRows,
+    estimate_columns: dict[str, Any],
+    further_columns: dict[str, Any],
 ) -> pd.DataFrame:
     """Return the estimates frame, with rates in the order of the argument `rates`."""
     keys = estimates.target.keys
-    table |= inference_to_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
-    special = special | estimates.options.n_replicates_column_if_any()
-    frame = estimates_frame(keys, table, special, display_order(keys))
+    population_column = inference_to_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
+    estimate_columns = estimate_columns | population_column
+    further_columns = further_columns | estimates.options.n_replicates_column_if_any()
+    frame = estimates_frame(keys, estimate_columns, further_columns, display_order(keys))
     return frame.assign(metric=frame["metric"].astype(TEXT))
 
 
@@ -381,7 +387,9 @@ class _RateCells(NamedTuple):
     n_cases: np.ndarray
 
 
-def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd.DataFrame) -> _RateCells:
+def _rate_numerators_and_denominators_by_unit(
+    grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd.DataFrame
+) -> _RateCells:
     """Sum the numerators and denominators of rates by unit and group; columns are the groups of each rate."""
     units = grouped_rows.units
     n_groups = len(grouped_rows.keys)

@@ -148,7 +148,7 @@ def within_case_sd(
     series_of_row = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
     first_rows = np.unique(series_of_row, return_index=True)[1]
     values = scores["score"].to_numpy(dtype=np.float64)
-    series = _counts_means_and_squares_of_series(values, series_of_row, n_series=len(first_rows))
+    series = _counts_means_and_sums_of_squares_of_series(values, series_of_row, n_series=len(first_rows))
     group_of_row, keys = index_groups(codes, columns)
     groups = group_of_row[first_rows]
     _check_repetitions_in_one_group(
@@ -256,7 +256,7 @@ class _RepeatedScores(NamedTuple):
     df: np.ndarray
 
 
-def _counts_means_and_squares_of_series(
+def _counts_means_and_sums_of_squares_of_series(
     values: np.ndarray, series_of_row: NDArray[np.integer], n_series: int
 ) -> _RepeatedScores:
     """Return number, mean and squared deviations of the defined scores of each series."""

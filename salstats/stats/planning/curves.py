@@ -72,11 +72,13 @@ class Curve:
             partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS
         )
 
-    def limits_of_cases_needed(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
+    def limits_of_cases_needed(
+        self, target: float, simulated_to_formula_size: float = 1.0
+    ) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
 
-        They are the sizes needed by formula at the limits of the pilot's spread, times `size_ratio`, the
-        size needed by simulation over the size needed by formula.
+        They are the sizes needed by formula at the limits of the pilot's spread, times
+        `simulated_to_formula_size`, the size needed by simulation over the size needed by formula.
         """
         if self.error_limit_ratios is None:
             return {}
@@ -84,7 +86,7 @@ class Curve:
         for name, error_ratio in zip(("n_low", "n_high"), self.error_limit_ratios, strict=True):
             n_units = self.units_needed(target, error_ratio)
             if n_units is not None:
-                n_units = math.ceil(size_ratio * n_units - _ROUNDING)
+                n_units = math.ceil(simulated_to_formula_size * n_units - _ROUNDING)
             columns[name] = self.cases_in_units_or_none(n_units)
         return columns
 
@@ -171,12 +173,12 @@ def rows_by_simulation(
     low, high = wilson(power, np.full(len(power), n_studies), _CONF_LEVEL)
     units_needed = units_at_target_power(n_units, n_reaching_goal, n_studies, target)
     units_by_formula = curve.units_needed(target)
-    size_ratio = 1.0
+    simulated_to_formula_size = 1.0
     # At the smallest size the number needed is only known to be no larger.
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
-        size_ratio = units_needed / units_by_formula
+        simulated_to_formula_size = units_needed / units_by_formula
     needed_columns = {"n_needed": curve.cases_in_units_or_none(units_needed)}
-    needed_columns |= curve.limits_of_cases_needed(target, size_ratio)
+    needed_columns |= curve.limits_of_cases_needed(target, simulated_to_formula_size)
     rows = []
     for i, size in enumerate(sizes):
         size_counts = counts[size.n_units]
