@@ -223,7 +223,7 @@ def plot_correlation(
     tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
     tile_height = _tile_height_mm(tile_width, row_names)
     height = tile_height * n_rows
-    tiles = _tiles(placed.frame, alpha, tile_height)
+    tiles = _tiles_with_positions_and_colours(placed.frame, alpha, tile_height)
     number_layers = _number_layers(tiles, tile_width)
     coefficient = term
     if term in COEFFICIENTS:
@@ -517,22 +517,24 @@ def _colour_and_axis_scales(
     ]
 
 
-def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.DataFrame:
+def _tiles_with_positions_and_colours(
+    placed_correlations: pd.DataFrame, alpha: float | None, tile_height: float
+) -> pd.DataFrame:
     """Return correlations with the position and the number of each tile and the value that its colour shows.
 
     Columns are `across` and `up` (the middle of the tile, `up` in mm), `weak` (whether the correlation is
     defined and its P is not below `alpha`, or missing), `shown` (the value of the colour, 0 for weak and
     undefined correlations) and `text`.
     """
-    weak = np.zeros(len(placed), dtype=bool)
-    estimate = placed["estimate"]
+    weak = np.zeros(len(placed_correlations), dtype=bool)
+    estimate = placed_correlations["estimate"]
     if alpha is not None:
-        is_significant = _p_values(placed) < alpha
+        is_significant = _p_values(placed_correlations) < alpha
         # without a P value, nothing shows that a coefficient differs from 0
         weak = ~is_significant & estimate.notna().to_numpy()
-    return placed.assign(
-        across=placed["column"].cat.codes.astype(float),
-        up=-tile_height * (placed["row"].cat.codes + 0.5),
+    return placed_correlations.assign(
+        across=placed_correlations["column"].cat.codes.astype(float),
+        up=-tile_height * (placed_correlations["row"].cat.codes + 0.5),
         weak=weak,
         shown=estimate.where(~weak).fillna(0.0),
         text=[fixed_text(value, 2) for value in estimate],

@@ -81,7 +81,7 @@ def plot_curves(
     >>> figure.labels.x
     'Fraction of pixels inserted'
     """
-    points = _read_mean_curves(curves)
+    points = _read_or_compute_mean_curves(curves)
     frame_labels = Labels(labels, curves)
     columns = list(points.frame.columns)
     # `mean_curves` puts the grouping columns before the fraction
@@ -129,7 +129,7 @@ def plot_curves(
     return grid.divided_into_pages(figure, height)
 
 
-def _read_mean_curves(curves: object) -> Estimates:
+def _read_or_compute_mean_curves(curves: object) -> Estimates:
     """Return the means of curves, a row for each group and fraction; single curves are averaged first."""
     frame = check_frame(curves, "curves")
     if "estimate" not in frame.columns and "prob" in frame.columns:

@@ -94,7 +94,7 @@ def rank_diagram(
     ranking = _with_drawn_rank(ranks, groups)
     tests = comparisons.frame.assign(panel=group_titles(comparisons.frame, labels, groups))
     ranking = ranking.assign(panel=group_titles(ranking, labels, groups))
-    points, bars, unjoined = _parts_of_all_panels(tests, ranking, labels)
+    points, bars, unjoined = _points_bars_and_unjoined_pairs(tests, ranking, labels)
     titles = list(points["panel"].cat.categories)
     if width is None:
         width = COLUMN_MM if len(titles) <= _MAX_PANELS_IN_COLUMN else PAGE_MM
@@ -180,7 +180,7 @@ def _axis_title(ranking: pd.DataFrame) -> str:
     return f"{capitalized(quantity)} (1: best)"
 
 
-class _PanelParts(NamedTuple):
+class _PointsBarsAndUnjoinedPairs(NamedTuple):
     """Contents of the panels of a diagram.
 
     Attributes
@@ -199,7 +199,9 @@ class _PanelParts(NamedTuple):
     unjoined: list[str]
 
 
-def _parts_of_all_panels(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> _PanelParts:
+def _points_bars_and_unjoined_pairs(
+    tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels
+) -> _PointsBarsAndUnjoinedPairs:
     """Return the points and bars of all panels, which both frames name in `panel`."""
     categories = tests["panel"].cat.categories
     points = []
@@ -224,7 +226,7 @@ def _parts_of_all_panels(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Lab
             unjoined_pairs.append(pair_text)
     all_points = pd.concat(points, ignore_index=True)
     all_bars = pd.DataFrame(bars, columns=["panel", "level", "best_rank", "worst_rank"])
-    return _PanelParts(
+    return _PointsBarsAndUnjoinedPairs(
         points=all_points.assign(panel=pd.Categorical(all_points["panel"], categories)),
         bars=all_bars.assign(panel=pd.Categorical(all_bars["panel"], categories)),
         unjoined=unjoined_pairs,
