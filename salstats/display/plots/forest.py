@@ -76,7 +76,7 @@ from salstats.display.text.models import (
     model_and_averaging_note,
     model_note,
     only_outcome_text,
-    term_names,
+    variable_and_level_of_each_term,
     variances_as_standard_deviations,
 )
 from salstats.display.text.terms import with_reference_rows
@@ -350,7 +350,7 @@ def _labelled_terms_and_reference_levels(estimates: Estimates, labels: Labels) -
     if is_one_model:
         rows = with_reference_rows(estimates, model_columns)
     # label of the variable and of the level of each term, in the order of the labels
-    names_of_terms = term_names(rows, model_columns, labels)
+    names_of_terms = variable_and_level_of_each_term(rows, model_columns, labels)
     order_of_terms = list(names_of_terms.variable_and_level)
     positions = rows.frame["term"].map(order_of_terms.index)
     ordered = rows.take(np.argsort(positions, kind="stable"))

@@ -33,7 +33,7 @@ from salstats.display.text.covariate_units import per_covariate_units, without_i
 from salstats.display.text.format import MINUS
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
-from salstats.display.text.models import model_note, term_names
+from salstats.display.text.models import model_note, variable_and_level_of_each_term
 from salstats.display.text.terms import (
     distinct_term_and_factor_rows,
     min_max_scaled_covariates_note,
@@ -157,7 +157,7 @@ def plot_regression(
     else:
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them
-        names_of_terms = term_names(
+        names_of_terms = variable_and_level_of_each_term(
             drawing.estimates.with_frame_and_new_keys(frame), [*coefficients.keys, "formula"], frame_labels
         )
         reference_note = names_of_terms.reference_note
@@ -263,7 +263,9 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
     # the new columns are not grouping columns
     estimates = replace(coefficients, frame=frame)
     defined_rows = rows_with_estimate(estimates)
-    names_of_terms = term_names(estimates.with_frame_and_new_keys(defined_rows), [*groups, "formula"], labels)
+    names_of_terms = variable_and_level_of_each_term(
+        estimates.with_frame_and_new_keys(defined_rows), [*groups, "formula"], labels
+    )
     term_texts = {}
     for term, (variable, level) in names_of_terms.variable_and_level.items():
         # a term without a level is named by its variable alone

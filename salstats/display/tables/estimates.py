@@ -211,7 +211,9 @@ def table_estimates(
         margins = margins or margin_mark_note(tested_differences, names, style)
     texts = estimate_and_interval_texts(means, digits, style, marks)
     p_values = p_value_and_margin_p_quantities_if_any(means, style) if has_marginal_estimates(means) else []
-    p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
+    p_values_note = _p_value_test_and_adjustment_note(
+        means, names, has_column=bool(p_values), has_stars=bool(star_texts.note)
+    )
     heading = _heading(means, placement, names, beside_p_values=bool(p_values))
     values = [TableQuantity(heading, texts, bold=best.rows, underline=underlined_rows)]
     bounds = missing_bounds_quantity_if_any(means, digits, style)
@@ -397,7 +399,9 @@ def _quantity_name_without_metric(estimates: Estimates, labels: Labels) -> str:
     return "estimate"
 
 
-def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, has_stars: bool) -> str:
+def _p_value_test_and_adjustment_note(
+    estimates: Estimates, labels: Labels, *, has_column: bool, has_stars: bool
+) -> str:
     """Return the test behind the P values of a column or of stars; for a column also their adjustment."""
     if has_column:
         return p_value_sentence(estimates, labels)

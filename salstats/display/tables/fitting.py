@@ -155,7 +155,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         table,
         stubhead=stubhead,
         stub=stub,
-        columns=_new_columns(table, arrangement, labels, sources, shared_headings),
+        columns=_rearranged_column_headings(table, arrangement, labels, sources, shared_headings),
         cells=cells,
         groups=groups,
         bold=_cell_positions_in_grid(table.bold, grid),
@@ -299,7 +299,7 @@ def _stubhead(table: Table, labels: Mapping[LabelAxis, AxisLabels], axes: Sequen
     return tuple(stubhead)
 
 
-def _new_columns(
+def _rearranged_column_headings(
     table: Table,
     arrangement: Arrangement,
     labels: Mapping[LabelAxis, AxisLabels],

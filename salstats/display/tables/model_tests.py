@@ -76,7 +76,7 @@ def p_value_tests_note(estimates: Estimates, *, in_column: bool) -> str:
     """Return the test behind P values or stars; for P values in a column also their adjustment."""
     if not estimates.existing_columns(["df"]):
         return ""
-    text = f"P values: two-sided {_wald_prefix(estimates)}{_t_or_z_tests_text(estimates)}"
+    text = f"P values: two-sided {_wald_prefix(estimates)}{_t_z_or_rank_score_tests_text(estimates)}"
     if not in_column:
         return f"{text}."
     if estimates.has_adjusted_p_values:
@@ -92,7 +92,7 @@ def _wald_prefix(estimates: Estimates) -> str:
     return "" if _has_rank_score_tests(estimates) else "Wald "
 
 
-def _t_or_z_tests_text(estimates: Estimates) -> str:
+def _t_z_or_rank_score_tests_text(estimates: Estimates) -> str:
     """Return the kind of test of single terms: "t tests"."""
     if _has_rank_score_tests(estimates):
         return "rank-score tests"

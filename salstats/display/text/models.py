@@ -168,7 +168,9 @@ class TermNamesAndReferenceNote(NamedTuple):
     reference_note: str
 
 
-def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) -> TermNamesAndReferenceNote:
+def variable_and_level_of_each_term(
+    estimates: Estimates, model_keys: Sequence[str], labels: Labels
+) -> TermNamesAndReferenceNote:
     """Return the names of terms; `model_keys` are the columns whose values identify a model."""
     names = {}
     reference_levels = []

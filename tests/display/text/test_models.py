@@ -18,7 +18,7 @@ from salstats.display.text.models import (
     only_outcome_text,
     scale_clause,
     standard_errors_clause,
-    term_names,
+    variable_and_level_of_each_term,
     variances_as_standard_deviations,
 )
 
@@ -225,7 +225,7 @@ def test_terms_are_named_by_variable_and_level_and_reference_levels_in_a_note():
         }
     )
     terms = read_estimates(ss.regress(data, "gap ~ age + task"))
-    names, note = term_names(terms, ["formula"], LABELS)
+    names, note = variable_and_level_of_each_term(terms, ["formula"], LABELS)
     assert {names[term] for term in names} >= {("Age", ""), ("Task", "Edema"), ("Task", "Lesion")}
     assert note == "Reference level: Atelectasis (Task)."
 
