@@ -22,6 +22,7 @@ from salstats.display.tables.marks import BestEstimates, DifferingEstimates
 from salstats.display.text.format import (
     MISSING,
     count_text,
+    counted,
     fixed_text,
     joined,
     p_text,
@@ -173,7 +174,8 @@ def underlined_reference_differences_note(
     else:
         text = f"Underlined: differs from {reference} ({criterion})"
     if differing.n_untested:
-        text += f"; {differing.n_untested} estimates were not compared"
+        n_untested = counted(differing.n_untested, "estimate was", "estimates were")
+        text += f"; {n_untested} not compared"
     return f"{text}."
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import escape_unprintable
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import column_texts, number_text, p_text, significance_level_of_row
+from salstats.display.text.format import column_texts, counted, number_text, p_text, significance_level_of_row
 
 #: Settings rather than results, which stand once above the table where they do not vary.
 _SETTING_COLUMNS = (
@@ -71,7 +71,8 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
         n_first_rows = MAX_ROWS - _N_LAST_ROWS
         heading_and_first_rows = lines[: 1 + n_first_rows]
         last_rows = lines[-_N_LAST_ROWS:]
-        lines = [*heading_and_first_rows, f"... {len(frame) - MAX_ROWS} more rows{hint}", *last_rows]
+        omitted_rows = counted(len(frame) - MAX_ROWS, "more row")
+        lines = [*heading_and_first_rows, f"... {omitted_rows}{hint}", *last_rows]
     hidden_note = ""
     if hidden:
         hidden_note = f"also: {', '.join(hidden)}{hint}"

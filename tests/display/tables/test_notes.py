@@ -149,6 +149,7 @@ def test_underlined_estimates_are_the_rarer_ones():
     assert note((), (0, 1)).startswith("No difference from ")
     assert note((0,), (1,), 3).endswith("; 3 estimates were not compared.")
     assert note((), (1,), 3).endswith("; 3 estimates were not compared.")
+    assert note((0,), (1,), 1).endswith("; 1 estimate was not compared.")
     assert "not compared" not in note((0,), (1,))
     assert "on the same cases" in note((0,), (1,))
     unpaired = notes.underlined_reference_differences_note(

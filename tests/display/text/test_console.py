@@ -171,6 +171,7 @@ def test_of_many_rows_a_terminal_gets_the_first_and_the_last():
     assert len(table) == 2 + MAX_ROWS + 1
     assert [line.split()[3] for line in (table[2], table[-1])] == ["0", "199"]
     assert "... 140 more rows" in table
+    assert "... 1 more row" in console_table(estimates(MAX_ROWS + 1), 300).splitlines()
 
 
 def test_a_long_name_leaves_room_for_its_estimate_and_keeps_its_ends():
