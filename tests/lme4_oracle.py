@@ -45,4 +45,4 @@ def fit_model(name, reml):
         # some fits are singular, and patients have no effect of their own in most models
         warnings.simplefilter("ignore", SalstatsWarning)
         model = ss.fit(data, MODELS[name], reml=reml, by=[]).models[0]
-    return model.terms, model.solution.inference.solution
+    return model.coefficient_names, model.solution.inference.solution

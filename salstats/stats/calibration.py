@@ -571,7 +571,7 @@ def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.
     if np.ptp(log_odds) == 0:
         raise NotEstimableError("all probabilities are equal")
     matrix = np.column_stack([np.ones(len(labels)), log_odds])
-    solution = logit(matrix, labels, intercept=True)
+    solution = logit(matrix, labels, has_intercept=True)
     return _last_coefficient_with_robust_error(
         float(solution.coefficients[1]), matrix, solution.fitted, labels, clusters
     )

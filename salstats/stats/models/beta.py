@@ -19,7 +19,7 @@ from salstats.stats.models.fisher_scoring import SummedLikelihood, maximize_like
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
 
 
-def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: bool) -> Solution:
     """Fit a beta regression of scores strictly between 0 and 1 by maximum likelihood, with one precision.
 
     y has the beta distribution of mean mu, logit mu = x'b, and variance mu (1 - mu) / (1 + phi). The
@@ -44,7 +44,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
         mle,
         matrix,
         response,
-        intercept,
+        has_intercept,
         predictor_names=("",),
         mean_function=_mean_and_derivatives,
         boundary_probabilities_and_interior_mean=_boundary_probabilities_and_interior_mean,
@@ -77,7 +77,7 @@ def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
     return MeanDerivatives(mean, gradient, hessian)
 
 
-def _check_open_interval(response: np.ndarray, family: str) -> None:
+def _check_strictly_between_0_and_1(response: np.ndarray, family: str) -> None:
     """Raise ValueRangeError for an outcome with values that are not strictly between 0 and 1."""
     invalid = response[(response <= 0) | (response >= 1)]
     if len(invalid):
@@ -99,7 +99,7 @@ BETA = Family(
     label="beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    check_outcome=_check_open_interval,
+    check_outcome=_check_strictly_between_0_and_1,
     solve=beta_regression,
     errors=BETA_ERRORS,
     uses_normal=True,

@@ -195,7 +195,7 @@ def qr_and_leverage(matrix: np.ndarray) -> QrAndLeverage:
 
 
 def fit_model(
-    matrix: np.ndarray, response: np.ndarray, names: Sequence[str], family: Family, *, intercept: bool
+    matrix: np.ndarray, response: np.ndarray, names: Sequence[str], family: Family, *, has_intercept: bool
 ) -> Solution:
     """Fit a model of a family, without columns that depend on earlier ones (R gives them NA).
 
@@ -212,7 +212,7 @@ def fit_model(
         coefficients = "coefficient" if n_columns == 1 else "coefficients"
         raise NotEstimableError(f"{n_rows} complete {rows} for {n_columns} {coefficients}", value=n_rows)
     try:
-        solution = family.solve(matrix[:, estimable], response, intercept)
+        solution = family.solve(matrix[:, estimable], response, has_intercept)
     except NotEstimableError as error:
         terms = Message.joined([names[i] for i in estimable], ", ")
         raise NotEstimableError(error.message, " (", terms, ")", option=error.option) from None

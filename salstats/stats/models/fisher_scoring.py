@@ -150,7 +150,7 @@ def mean_on_link_scale_at(solution: Solution, points: np.ndarray) -> ValuesAndGr
     return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
 
 
-def slope_of_mean_at(
+def slope_of_mean_on_score_scale_at(
     solution: Solution, link: Link, points: np.ndarray, point_slopes: np.ndarray
 ) -> ValuesAndGradients:
     """Return the slope of the mean along a covariate (m,), and its derivatives by the parameters (m, p).

@@ -290,8 +290,8 @@ def _correlation_lines(model: Model) -> list[str]:
     # adding 0 turns -0.0 into 0.0
     correlation = np.round(covariance / np.outer(std_error, std_error), 3) + 0.0
     width = 6 if correlation.min() < 0 else 5
-    row_names = _distinct_abbreviations(model.terms, _ROW_NAME_LENGTH)
-    column_names = _distinct_abbreviations(model.terms, _COLUMN_NAME_LENGTH)[:-1]
+    row_names = _distinct_abbreviations(model.coefficient_names, _ROW_NAME_LENGTH)
+    column_names = _distinct_abbreviations(model.coefficient_names, _COLUMN_NAME_LENGTH)[:-1]
     rows = [["", *column_names]]
     for i in range(1, n_coefficients):
         texts = [f"{value:{width}.3f}" for value in correlation[i, :i]]

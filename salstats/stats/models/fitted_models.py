@@ -70,7 +70,7 @@ class Model:
     metrics_pooled: bool = False
 
     @property
-    def terms(self) -> list[str]:
+    def coefficient_names(self) -> list[str]:
         """Names of the estimated coefficients, such as "size", or "zero: size" in models of several parts."""
         assert self.solution is not None
         names = [self.design.names[i] for i in self.solution.column_positions]

@@ -33,7 +33,7 @@ def gee_family(family: Family) -> Family:
 def exchangeable_gee(
     matrix: np.ndarray,
     response: np.ndarray,
-    intercept: bool,
+    has_intercept: bool,
     *,
     family: Family,
     clusters: NDArray[np.integer],
@@ -64,7 +64,7 @@ def exchangeable_gee(
             hint=Message("leave ", Setting("correlation"), " out"),
             option="correlation",
         )
-    independent = family.solve(matrix, response, intercept)
+    independent = family.solve(matrix, response, has_intercept)
     coefficients = independent.coefficients
     for _ in range(_MAX_ITERATIONS):
         predictor = matrix @ coefficients

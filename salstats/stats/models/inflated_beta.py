@@ -39,7 +39,7 @@ _PART_NAMES = ("mean", "zero", "one")
 _NO_BOUNDARIES = np.array([0.0, -np.inf, -np.inf, 0.0])
 
 
-def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+def inflated_beta(matrix: np.ndarray, response: np.ndarray, has_intercept: bool) -> Solution:
     """Fit a beta regression inflated at 0 and 1 by maximum likelihood, with a linear predictor for each part.
 
     Part `mean` is the logit of the mean of the scores strictly between 0 and 1, which are beta with one
@@ -64,10 +64,10 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
         boundaries[_LOG_ODDS_ONE] = response == 1
     _check_separation(matrix, boundaries, label)
     part_columns = [_LOGIT_MEAN, *boundaries]
-    present = [*part_columns, _LOG_PRECISION]
+    present_columns = [*part_columns, _LOG_PRECISION]
 
     def likelihood(predictors: np.ndarray) -> SummedLikelihood:
-        return _likelihood(response, interior, predictors)
+        return _inflated_beta_likelihood(response, interior, predictors)
 
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     n_boundary_coefficients = len(boundaries) * matrix.shape[1]
@@ -77,28 +77,32 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     mle = maximize_likelihood(
         designs,
         start,
-        likelihood_of_present_predictors(likelihood, present, _NO_BOUNDARIES),
+        likelihood_of_present_predictors(likelihood, present_columns, _NO_BOUNDARIES),
         label,
     )
 
     def boundary_probabilities_and_interior_mean(
         predictors: np.ndarray,
     ) -> BoundaryProbabilitiesAndInteriorMean:
-        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _NO_BOUNDARIES))
+        return _inflated_boundary_probabilities_and_interior_mean(
+            full_predictors(predictors, present_columns, _NO_BOUNDARIES)
+        )
 
     return solution_at_maximum(
         mle,
         matrix,
         response,
-        intercept,
+        has_intercept,
         predictor_names=tuple(_PART_NAMES[column] for column in part_columns),
-        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _NO_BOUNDARIES),
+        mean_function=mean_of_present_predictors(
+            _inflated_beta_mean_and_derivatives, present_columns, _NO_BOUNDARIES
+        ),
         boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
 
 
-def _likelihood(
+def _inflated_beta_likelihood(
     response: np.ndarray, interior: NDArray[np.bool_], predictors: np.ndarray
 ) -> SummedLikelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information."""
@@ -176,7 +180,9 @@ def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) 
     return np.asarray((np.abs(direction) > 1e-6).any(axis=1))
 
 
-def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
+def _inflated_boundary_probabilities_and_interior_mean(
+    predictors: np.ndarray,
+) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
     logit_mean, log_odds_zero, log_odds_one, _ = predictors.T
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
@@ -187,12 +193,12 @@ def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> Boundar
     )
 
 
-def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
+def _inflated_beta_mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
     """Return the mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
 
     With mu the mean of the scores strictly between 0 and 1, the mean is P(0 < y < 1) mu + P(1).
     """
-    zero, one, mu = _boundary_probabilities_and_interior_mean(predictors)
+    zero, one, mu = _inflated_boundary_probabilities_and_interior_mean(predictors)
     interior = 1 - zero - one
     mu_slope = bernoulli_variance(mu)
     mean = interior * mu + one

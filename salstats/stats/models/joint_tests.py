@@ -246,7 +246,7 @@ class WaldTest(NamedTuple):
     p_value: float
 
 
-def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
+def joint_wald_test(model: Model, term_positions: Sequence[int], notes: Notes) -> WaldTest:
     """Test that the terms at these positions of a model's formula have no effect.
 
     The test is NaN where the model or all coefficients of the terms have no estimates, and, with a note,
@@ -255,10 +255,12 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
     solution = model.solution
     if solution is None:
         return WaldTest(np.nan, np.nan, np.nan, np.nan)
-    hypotheses = marginal_hypothesis_matrix_if_determined(model.design, solution.column_positions, positions)
+    hypotheses = marginal_hypothesis_matrix_if_determined(
+        model.design, solution.column_positions, term_positions
+    )
     if hypotheses is None:
         tested = []
-        for position in positions:
+        for position in term_positions:
             factors = [
                 column_or_text(factor.name, model.variables) for factor in model.formula.terms[position]
             ]

@@ -14,7 +14,7 @@ _FEW_ROWS = 30
 
 
 def least_squares(
-    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
+    matrix: np.ndarray, response: np.ndarray, has_intercept: bool, sampling: np.ndarray | None = None
 ) -> Solution:
     """Fit a linear model by statsmodels' least squares; `sampling` are weights (n,) of the rows."""
     # Imported here, since it is slow to import and only models need it
@@ -39,7 +39,7 @@ def least_squares(
     if sampling is None:
         with np.errstate(divide="ignore"):
             log_likelihood = result.llf
-    null_deviance = result.centered_tss if intercept else result.uncentered_tss
+    null_deviance = result.centered_tss if has_intercept else result.uncentered_tss
     return Solution(
         coefficients=result.params / length,
         matrix=matrix,
@@ -54,7 +54,7 @@ def least_squares(
         deviance=float(result.ssr),
         null_deviance=float(null_deviance),
         log_likelihood=float(log_likelihood),
-        intercept=intercept,
+        intercept=has_intercept,
         sampling=sampling,
     )
 

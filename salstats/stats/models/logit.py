@@ -23,7 +23,7 @@ _NEARLY_CERTAIN = 1e-8
 def logit(
     matrix: np.ndarray,
     response: np.ndarray,
-    intercept: bool,
+    has_intercept: bool,
     sampling: np.ndarray | None = None,
     *,
     quasi: bool = False,
@@ -38,7 +38,7 @@ def logit(
     row_weights = np.ones(n_rows) if sampling is None else sampling
     # Columns of equal size, so that one tolerance applies to all coefficients
     column_sizes = np.abs(matrix).max(axis=0)
-    result = _statsmodels_fit(matrix / column_sizes, response, row_weights)
+    result = _statsmodels_logit_result(matrix / column_sizes, response, row_weights)
     coefficients = np.asarray(result.params) / column_sizes
     # scipy's expit, since statsmodels' mean overflows if terms separate the outcome
     fitted = special.expit(matrix @ coefficients)
@@ -66,7 +66,7 @@ def logit(
     if not quasi and sampling is None:
         log_likelihood = float(result.llf)
     # Not statsmodels' null deviance, whose model always has an intercept
-    null_mean = np.average(response, weights=row_weights) if intercept else 0.5
+    null_mean = np.average(response, weights=row_weights) if has_intercept else 0.5
     null_fitted = np.full(n_rows, null_mean)
     null_deviance = result.family.deviance(response, null_fitted, var_weights=row_weights)
     return Solution(
@@ -83,12 +83,12 @@ def logit(
         deviance=float(result.deviance),
         null_deviance=float(null_deviance),
         log_likelihood=log_likelihood,
-        intercept=intercept,
+        intercept=has_intercept,
         sampling=sampling,
     )
 
 
-def _statsmodels_fit(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
+def _statsmodels_logit_result(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
     """Return the result of statsmodels' logit model, iterated until coefficients change by rounding only."""
     # Imported here, since it is slow to import and only models need it
     from statsmodels.genmod.families import Binomial

@@ -29,7 +29,7 @@ from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.all_pairs import tukey_frame
 from salstats.stats.models.contrast_families import multivariate_t_frame
 from salstats.stats.models.design import level_name
-from salstats.stats.models.fisher_scoring import mean_on_link_scale_at, slope_of_mean_at
+from salstats.stats.models.fisher_scoring import mean_on_link_scale_at, slope_of_mean_on_score_scale_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
@@ -419,12 +419,12 @@ def _level_combinations(
     model: Model,
     columns: Sequence[str],
     at: Mapping[str, Sequence[float]],
-    extra_level: float | None = None,
+    extra_level_of_last_column: float | None = None,
 ) -> list[Cell]:
     """Return all combinations of the values of some columns; those of the last one vary fastest.
 
-    Columns have the values of `at`, other factors all their levels. `extra_level` is the code of a level of
-    the last column that the model or `at` may lack.
+    Columns have the values of `at`, other factors all their levels. `extra_level_of_last_column` is the code
+    of a level that the model or `at` may lack.
     """
     _check_are_factors_or_in_at(model, columns, at)
     factors = numeric_and_factor_columns(model).factors
@@ -434,8 +434,8 @@ def _level_combinations(
             levels.append(list(at[column]))
         else:
             levels.append(model.design.levels[factors[column]].tolist())
-    if extra_level is not None and extra_level not in levels[-1]:
-        levels[-1].append(extra_level)
+    if extra_level_of_last_column is not None and extra_level_of_last_column not in levels[-1]:
+        levels[-1].append(extra_level_of_last_column)
     return [dict(zip(columns, codes, strict=True)) for codes in itertools.product(*levels)]
 
 
@@ -536,7 +536,7 @@ def _average_means_or_slopes(
             gradients = link.first_derivative(predictor)[:, None] * combinations
     else:
         slopes = design_slopes(model, covariate, codes, notes)
-        values, gradients = slope_of_mean_at(solution, link, points, slopes)
+        values, gradients = slope_of_mean_on_score_scale_at(solution, link, points, slopes)
     averages = []
     start = 0
     for _, weights in row_sets:

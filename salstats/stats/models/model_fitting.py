@@ -314,7 +314,7 @@ def _fit_group(
     elif clusters is not None and options.correlation is not None:
         solve = partial(exchangeable_gee, family=family, clusters=clusters)
     if sampling is not None:
-        solve = partial(family.solve, sampling=sampling.model_weights(rows))
+        solve = partial(family.solve, sampling=sampling.weights_with_mean_one(rows))
     solution = _solve(design, replace(family, solve=solve), label, notes)
     if units and solution is not None and isinstance(solution.inference, MixedInference):
         _note_units_without_effect(units, solution.inference, rows, label, inference_notes)
@@ -353,9 +353,10 @@ def _solve(design: DesignMatrix, family: Family, label: Message, notes: Notes) -
             option="formula",
             column=design.factors_of_one_level[0],
         )
-    intercept = design.formula.intercept
     try:
-        solution = fit_model(design.matrix, design.response, design.names, family, intercept=intercept)
+        solution = fit_model(
+            design.matrix, design.response, design.names, family, has_intercept=design.formula.intercept
+        )
     except NotEstimableError as error:
         notes.add("no estimates (NaN)", Message(label, ": ", error.message), column="estimate")
         return None

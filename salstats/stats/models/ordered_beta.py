@@ -29,7 +29,7 @@ _N_PREDICTORS = 4
 _NO_BOUNDARIES = np.array([0.0, -np.inf, np.inf, 0.0])
 
 
-def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+def ordered_beta(matrix: np.ndarray, response: np.ndarray, has_intercept: bool) -> Solution:
     """Fit an ordered beta regression of scores from 0 to 1 by maximum likelihood, with one linear predictor.
 
     With eta = x'b, cutpoints c0 < c1 and F the logistic distribution, P(0) = 1 - F(eta - c0) and P(1) =
@@ -44,42 +44,46 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     interior = interior_mask(response, label)
     if terms_separate_outcomes(matrix, response):
         raise NotEstimableError(f"the {label} model has no finite estimates, terms separate zeros and ones")
-    present = [_ETA]
+    present_columns = [_ETA]
     if (response == 0).any():
-        present.append(_CUTPOINT_ZERO)
+        present_columns.append(_CUTPOINT_ZERO)
     if (response == 1).any():
-        present.append(_CUTPOINT_ONE)
-    present.append(_LOG_PRECISION)
+        present_columns.append(_CUTPOINT_ONE)
+    present_columns.append(_LOG_PRECISION)
 
     def likelihood(predictors: np.ndarray) -> SummedLikelihood:
-        return _likelihood(response, interior, predictors)
+        return _ordered_beta_likelihood(response, interior, predictors)
 
     # Cutpoints and log precision are constants.
     constant = np.ones((len(response), 1))
-    designs = [matrix] + [constant] * (len(present) - 1)
+    designs = [matrix] + [constant] * (len(present_columns) - 1)
     mle = maximize_likelihood(
         designs,
-        _starting_parameters(matrix, response, interior, present),
-        likelihood_of_present_predictors(likelihood, present, _NO_BOUNDARIES),
+        _ordered_beta_starting_parameters(matrix, response, interior, present_columns),
+        likelihood_of_present_predictors(likelihood, present_columns, _NO_BOUNDARIES),
         label,
     )
 
     def boundary_probabilities_and_interior_mean(
         predictors: np.ndarray,
     ) -> BoundaryProbabilitiesAndInteriorMean:
-        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _NO_BOUNDARIES))
+        return _ordered_boundary_probabilities_and_interior_mean(
+            full_predictors(predictors, present_columns, _NO_BOUNDARIES)
+        )
 
     # The parameters after the coefficients: cutpoints, NaN for a boundary without scores, and log precision
     constants = mle.parameters[None, matrix.shape[1] :]
-    estimates = full_predictors(constants, present[1:], _NO_BOUNDARIES)[0]
+    estimates = full_predictors(constants, present_columns[1:], _NO_BOUNDARIES)[0]
     finite = np.where(np.isfinite(estimates), estimates, np.nan)
     return solution_at_maximum(
         mle,
         matrix,
         response,
-        intercept,
+        has_intercept,
         predictor_names=("",),
-        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _NO_BOUNDARIES),
+        mean_function=mean_of_present_predictors(
+            _ordered_beta_mean_and_derivatives, present_columns, _NO_BOUNDARIES
+        ),
         boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={
             "cutpoint_zero": float(finite[_CUTPOINT_ZERO]),
@@ -89,12 +93,12 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     )
 
 
-def _starting_parameters(
-    matrix: np.ndarray, response: np.ndarray, interior: NDArray[np.bool_], present: list[int]
+def _ordered_beta_starting_parameters(
+    matrix: np.ndarray, response: np.ndarray, interior: NDArray[np.bool_], present_columns: list[int]
 ) -> np.ndarray:
     """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1.
 
-    `present` are the columns of the full predictors that the model has, that of eta first.
+    `present_columns` are those of the full predictors that the model has, that of eta first.
     """
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     mean_eta = float((matrix @ coefficients).mean())
@@ -106,10 +110,10 @@ def _starting_parameters(
         constants[_CUTPOINT_ZERO] = mean_eta - special.logit(share_positive)
         constants[_CUTPOINT_ONE] = mean_eta - special.logit(share_one)
     constants[_LOG_PRECISION] = log_precision
-    return np.concatenate([coefficients, constants[present[1:]]])
+    return np.concatenate([coefficients, constants[present_columns[1:]]])
 
 
-def _likelihood(
+def _ordered_beta_likelihood(
     response: np.ndarray, interior: NDArray[np.bool_], predictors: np.ndarray
 ) -> SummedLikelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information.
@@ -164,7 +168,9 @@ def _likelihood(
     return SummedLikelihood(float(likelihood), slopes, information)
 
 
-def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
+def _ordered_boundary_probabilities_and_interior_mean(
+    predictors: np.ndarray,
+) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
     eta, c0, c1, _ = predictors.T
     return BoundaryProbabilitiesAndInteriorMean(
@@ -172,7 +178,7 @@ def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> Boundar
     )
 
 
-def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
+def _ordered_beta_mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
     """Return the mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
 
     With mu = F(eta), a = F(eta - c0) = P(y > 0) and t = F(eta - c1) = P(y = 1) the mean is (a - t) mu + t.

@@ -494,7 +494,7 @@ def fit_line(
     lines = []
     held_variables = []
     for model in fitted.models:
-        covariate = _line_covariate(model, at)
+        covariate = _given_or_first_numeric_covariate(model, at)
         line = _line_values(model, covariate, n_points)
         values = default_values(model) | _checked_codes_of_hold(fitted, model, covariate, dict(hold or {}))
         codes = {column: np.full(len(line), value) for column, value in values.items()}
@@ -514,7 +514,7 @@ def fit_line(
     return prediction_frame(fitted, means, all_lines, last_columns=held_columns_by_name)
 
 
-def _line_covariate(model: Model, at: str | None) -> str:
+def _given_or_first_numeric_covariate(model: Model, at: str | None) -> str:
     """Return the name of the covariate of a line, by default the first numeric column."""
     numeric = numeric_and_factor_columns(model).numeric
     if not numeric:

@@ -235,7 +235,7 @@ def _text_left_of_bar(effect: RandomEffect) -> str:
 def mixed_model(
     matrix: np.ndarray,
     response: np.ndarray,
-    intercept: bool,
+    has_intercept: bool,
     *,
     formula: Formula,
     variables: Mapping[str, Variable],
@@ -266,6 +266,6 @@ def mixed_model(
         deviance=-2 * mixed.log_likelihood,
         null_deviance=float("nan"),
         log_likelihood=mixed.log_likelihood,
-        intercept=intercept,
+        intercept=has_intercept,
         inference=MixedInference(mixed, random_effects),
     )

@@ -433,12 +433,12 @@ def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
 
 
 def reference_level_and_normalized_columns_if_any(
-    models: Sequence[Model], normalized: frozenset[str]
+    models: Sequence[Model], normalized_columns: frozenset[str]
 ) -> dict[str, Any]:
     """Return the columns `reference_level` and `normalized`, with a row for each coefficient.
 
-    A column is left out if no row has a reference level, or none is normalized. `normalized` names the
-    columns of the data that range from 0 to 1.
+    A column is left out if no row has a reference level, or none is normalized. `normalized_columns` are the
+    names of the columns of the data that range from 0 to 1.
     """
     reference_levels: list[str | None] = []
     is_normalized: list[bool] = []
@@ -455,7 +455,7 @@ def reference_level_and_normalized_columns_if_any(
             if f"{name}{reference}" in design.names:
                 reference = None
             reference_levels.append(reference)
-            is_normalized.append(name in normalized)
+            is_normalized.append(name in normalized_columns)
     columns: dict[str, Any] = {}
     if any(reference_levels):
         columns["reference_level"] = text_column(reference_levels)

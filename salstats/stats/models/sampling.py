@@ -38,7 +38,7 @@ class Sampling:
             return rows
         return np.asarray(rows[self.row_weights[rows] > 0])
 
-    def model_weights(self, rows: NDArray[np.integer]) -> np.ndarray:
+    def weights_with_mean_one(self, rows: NDArray[np.integer]) -> np.ndarray:
         """Return the weights of the rows of a model, 1 on average."""
         if self.row_weights is None:
             _, unit_codes, n_rows = np.unique(self.units[rows], return_inverse=True, return_counts=True)

@@ -73,7 +73,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
             column="n_units",
         )
         return CovarianceAndDf(covariance, df)
-    rows, row_clusters = _root_of_inverse_bread_and_clusters(solution, clusters)
+    rows, row_clusters = _working_rows_and_their_clusters(solution, clusters)
     has_no_sandwich = has_no_sandwich_variance(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = are_zero_variances(np.diag(covariance), bread, solution.dispersion, mean_square)
@@ -148,16 +148,16 @@ def _bias_reduced_covariance(
 
 
 def _note_coefficients(
-    model: Model, positions: Sequence[int], problem: str, column: str, notes: Notes
+    model: Model, positions: Sequence[int], problem: str, result_column: str, notes: Notes
 ) -> None:
     """Note a problem of the coefficients at `positions`, if there are any.
 
-    `column` is the column of the result that shows the problem.
+    `result_column` is the column of the result that shows the problem.
     """
     if not positions:
         return
-    terms = model.terms
-    names = [column_or_text(terms[i], model.variables) for i in positions[:_MAX_NAMES]]
+    coefficient_names = model.coefficient_names
+    names = [column_or_text(coefficient_names[i], model.variables) for i in positions[:_MAX_NAMES]]
     more = Message()
     if len(positions) > _MAX_NAMES:
         more = Message(" and ", f"{len(positions) - _MAX_NAMES}", " more")
@@ -166,7 +166,7 @@ def _note_coefficients(
         Message(model.label, ": ", Message.joined(names, ", "), more),
         option="errors",
         value=model.errors,
-        column=column,
+        column=result_column,
     )
 
 
@@ -240,20 +240,27 @@ def correlation_of_combinations(model: Model, parameter_combinations: np.ndarray
     return np.asarray(combination_covariance / np.outer(std_error, std_error))
 
 
-def _root_of_inverse_bread_and_clusters(
+class _RowsAndClusters(NamedTuple):
+    """Rows (m, p) of a least squares problem, and the clusters (m,) of these rows."""
+
+    rows: np.ndarray
+    clusters: np.ndarray | None
+
+
+def _working_rows_and_their_clusters(
     solution: Solution, clusters: NDArray[np.integer] | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return rows (m, p) whose crossproduct is the inverse of bread, and the clusters (m,) of these rows."""
+) -> _RowsAndClusters:
+    """Return rows whose crossproduct is the inverse of bread, with their clusters."""
     if solution.scoring_problem is None:
         sampling = 1.0 if solution.sampling is None else solution.sampling
         weights = solution.weights * sampling
-        return solution.matrix * np.sqrt(weights)[:, None], clusters
+        return _RowsAndClusters(solution.matrix * np.sqrt(weights)[:, None], clusters)
     rows, _ = solution.scoring_problem
     if len(rows) == solution.n_rows:
-        return rows, clusters
+        return _RowsAndClusters(rows, clusters)
     if clusters is None:
         clusters = np.arange(solution.n_rows)
-    return rows, np.repeat(clusters, len(rows) // solution.n_rows)
+    return _RowsAndClusters(rows, np.repeat(clusters, len(rows) // solution.n_rows))
 
 
 def working_least_squares(model: Model) -> LeastSquares:

@@ -187,7 +187,7 @@ def _estimates_from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     frame = _parameter_frame(fit, names, level, uses_t=uses_t)
     is_in_design = ~_beyond_design_mask(fit, names)
     if hasattr(fit, "cov_re"):
-        frame, effect = _rows_and_effect_of_mixed_parameters(frame, fit, is_in_design)
+        frame, effect = _mixed_model_rows_with_residual_variance(frame, fit, is_in_design)
     else:
         frame.loc[~is_in_design, ["statistic", "p_value"]] = np.nan
         effect = np.where(is_in_design, "fixed", "auxiliary")
@@ -267,7 +267,7 @@ class _RowsAndEffect(NamedTuple):
     effect: np.ndarray
 
 
-def _rows_and_effect_of_mixed_parameters(
+def _mixed_model_rows_with_residual_variance(
     frame: pd.DataFrame, fit: Any, is_in_design: NDArray[np.bool_]
 ) -> _RowsAndEffect:
     """Return the rows of a mixed model of statsmodels, with the variance of the residuals added.

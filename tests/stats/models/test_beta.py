@@ -146,7 +146,7 @@ def test_leverages_and_variances_are_those_of_the_fitted_distribution():
 def test_derivatives_of_the_mean_are_slopes_of_small_steps():
     rng = np.random.default_rng(3)
     matrix = np.column_stack([np.ones(30), rng.normal(size=30)])
-    solution = beta_regression(matrix, rng.beta(3, 2, 30), intercept=True)
+    solution = beta_regression(matrix, rng.beta(3, 2, 30), has_intercept=True)
     predictors = np.column_stack([np.linspace(-3, 3, 7), np.linspace(0, 2, 7)])
     assert_derivatives_are_slopes(solution.mean_function, predictors)
     np.testing.assert_allclose(solution.mean_function(predictors).mean, special.expit(predictors[:, 0]))

@@ -37,7 +37,7 @@ def example():
 
 def _fit(example, family="gaussian"):
     matrix, response, _ = example
-    return fit_model(matrix, response, NAMES, FAMILIES[family], intercept=True)
+    return fit_model(matrix, response, NAMES, FAMILIES[family], has_intercept=True)
 
 
 def test_cr2_of_single_rows_is_hc2(example):
@@ -108,7 +108,7 @@ def test_cr2_of_several_coefficients_keeps_its_level_where_cr1_does_not():
     for _ in range(n_studies):
         matrix = np.column_stack([np.ones(80), rng.normal(size=(n_clusters, q))[clusters]])
         response = rng.normal(size=n_clusters)[clusters] + rng.normal(size=80)
-        fit = fit_model(matrix, response, list("iabc"), FAMILIES["gaussian"], intercept=True)
+        fit = fit_model(matrix, response, list("iabc"), FAMILIES["gaussian"], has_intercept=True)
         b, classical = fit.coefficients[tested], fit.dispersion * fit.bread[block]
         cr1 = cluster_robust_covariance(fit.scores, fit.bread, clusters, fit.df_residual)[block]
         f = wald_f_statistic(b, cr1, classical)
@@ -154,10 +154,12 @@ def test_cr2_of_the_coefficients_that_a_clusters_indicator_leaves_is_cr2_without
     treated = clusters == 5
     x, response = rng.normal(size=(2, 30))
     matrix = np.column_stack([np.ones(30), x, treated, treated * x])
-    fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], FAMILIES["gaussian"], intercept=True)
+    fit = fit_model(
+        matrix, response, ["(Intercept)", "x", "t", "tx"], FAMILIES["gaussian"], has_intercept=True
+    )
     assert has_no_sandwich_variance(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
     covariance, df = bias_reduced_covariance(fit.matrix, fit.residual, fit.bread, clusters)
-    rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], FAMILIES["gaussian"], intercept=True)
+    rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], FAMILIES["gaussian"], has_intercept=True)
     expected, expected_df = bias_reduced_covariance(rest.matrix, rest.residual, rest.bread, clusters[:25])
     np.testing.assert_allclose(covariance[:2, :2], expected, rtol=1e-9)
     np.testing.assert_allclose(df[:2], expected_df, rtol=1e-9)
@@ -168,10 +170,10 @@ def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
     x = rng.normal(size=12)
     matrix = np.column_stack([np.ones(12), x, np.arange(12) == 7])
     response = rng.normal(size=12)
-    fit = fit_model(matrix, response, NAMES, FAMILIES["gaussian"], intercept=True)
+    fit = fit_model(matrix, response, NAMES, FAMILIES["gaussian"], has_intercept=True)
     assert has_no_sandwich_variance(fit.matrix, fit.bread, None).tolist() == [False, False, True]
     rest = np.arange(12) != 7
-    without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], FAMILIES["gaussian"], intercept=True)
+    without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], FAMILIES["gaussian"], has_intercept=True)
     for kind in ("hc0", "hc2", "hc3"):
         ours = heteroscedastic_covariance(fit.scores, fit.bread, fit.leverage, fit.df_residual, kind)[:2, :2]
         theirs = sm.OLS(response[rest], matrix[rest, :2]).fit(cov_type=kind.upper()).cov_params()

@@ -20,18 +20,18 @@ def test_estimable_positions_are_those_of_the_first_of_those_that_depend_on_each
 def test_a_model_needs_more_rows_than_coefficients():
     matrix = np.column_stack([np.ones(4), [1.0, 2, 4, 3], [2.0, 4, 8, 6]])
     response = np.array([0.1, 0.4, 0.2, 0.5])
-    solution = fit_model(matrix[:3], response[:3], ["a", "b", "c"], GAUSSIAN, intercept=True)
+    solution = fit_model(matrix[:3], response[:3], ["a", "b", "c"], GAUSSIAN, has_intercept=True)
     assert solution.column_positions.tolist() == [0, 1]
     assert solution.df_residual == 1
     with raises(NotEstimableError, value=2):
-        fit_model(matrix[:2], response[:2], ["a", "b", "c"], GAUSSIAN, intercept=True)
+        fit_model(matrix[:2], response[:2], ["a", "b", "c"], GAUSSIAN, has_intercept=True)
     with raises(NotEstimableError, value=1):
-        fit_model(matrix[:1, :1], response[:1], ["a"], GAUSSIAN, intercept=True)
+        fit_model(matrix[:1, :1], response[:1], ["a"], GAUSSIAN, has_intercept=True)
     with raises(NotEstimableError, value=0):
-        fit_model(matrix[:0], response[:0], ["a", "b", "c"], GAUSSIAN, intercept=True)
+        fit_model(matrix[:0], response[:0], ["a", "b", "c"], GAUSSIAN, has_intercept=True)
 
 
 def test_a_model_of_columns_that_are_0_has_no_term():
     response = np.array([0.1, 0.4, 0.2, 0.5])
     with raises(NotEstimableError, value=4, column="term"):
-        fit_model(np.zeros((4, 3)), response, ["a", "b", "c"], GAUSSIAN, intercept=False)
+        fit_model(np.zeros((4, 3)), response, ["a", "b", "c"], GAUSSIAN, has_intercept=False)

@@ -13,7 +13,7 @@ from salstats.stats.models.fisher_scoring import (
     SummedLikelihood,
     maximize_likelihood,
     mean_on_link_scale_at,
-    slope_of_mean_at,
+    slope_of_mean_on_score_scale_at,
 )
 from salstats.stats.models.logit import LOGIT, logit
 
@@ -41,7 +41,7 @@ def bernoulli_likelihood(response):
 def test_the_maximum_of_a_bernoulli_likelihood_is_that_of_the_logit_model(rows):
     matrix, response = rows
     maximum = maximize_likelihood([matrix], np.zeros(2), bernoulli_likelihood(response), "logit")
-    solution = logit(matrix, response, intercept=True)
+    solution = logit(matrix, response, has_intercept=True)
     np.testing.assert_allclose(maximum.parameters, solution.coefficients, rtol=1e-10)
     np.testing.assert_allclose(maximum.bread, solution.bread, rtol=1e-8)
     np.testing.assert_allclose(maximum.scores, solution.scores, atol=1e-10)
@@ -69,27 +69,27 @@ def test_derivatives_are_those_of_small_steps(rows, kernel):
     matrix, response = rows
     if kernel is beta_regression:
         response = 0.2 + 0.5 * response + 0.1 * special.expit(matrix[:, 1])
-    solution = kernel(matrix, response, intercept=True)
+    solution = kernel(matrix, response, has_intercept=True)
     points = np.array([[1.0, 0.3], [1.0, -0.7]])
     slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
     step = 1e-6
     above, _ = mean_on_link_scale_at(solution, points + step * slopes)
     below, _ = mean_on_link_scale_at(solution, points - step * slopes)
-    steepness, _ = slope_of_mean_at(solution, LOGIT, points, slopes)
+    steepness, _ = slope_of_mean_on_score_scale_at(solution, LOGIT, points, slopes)
     np.testing.assert_allclose(steepness, (LOGIT.mean(above) - LOGIT.mean(below)) / (2 * step), rtol=1e-7)
 
 
 def test_the_gradient_of_a_slope_is_that_of_small_steps_of_the_coefficients(rows):
-    solution = logit(*rows, intercept=True)
+    solution = logit(*rows, has_intercept=True)
     points = np.array([[1.0, 0.3], [1.0, -0.7]])
     slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
-    _, gradient = slope_of_mean_at(solution, LOGIT, points, slopes)
+    _, gradient = slope_of_mean_on_score_scale_at(solution, LOGIT, points, slopes)
     for position in range(2):
         step = 1e-6 * np.eye(2)[position]
-        above, _ = slope_of_mean_at(
+        above, _ = slope_of_mean_on_score_scale_at(
             replace(solution, coefficients=solution.coefficients + step), LOGIT, points, slopes
         )
-        below, _ = slope_of_mean_at(
+        below, _ = slope_of_mean_on_score_scale_at(
             replace(solution, coefficients=solution.coefficients - step), LOGIT, points, slopes
         )
         np.testing.assert_allclose(gradient[:, position], (above - below) / 2e-6, rtol=1e-6, atol=1e-9)

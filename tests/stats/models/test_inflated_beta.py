@@ -48,7 +48,7 @@ def test_parts_of_an_inflated_model_are_logits_of_their_own(scores):
 def inflated_solution(*, zeros=True, ones=True):
     """The solution of 80 scores, of which some are 0 and 1."""
     matrix, response = scores_with_ends(zeros=zeros, ones=ones)
-    return inflated_beta(matrix, response, intercept=True), response
+    return inflated_beta(matrix, response, has_intercept=True), response
 
 
 @pytest.mark.parametrize(("zeros", "ones"), [(True, True), (True, False), (False, True), (False, False)])
@@ -94,16 +94,16 @@ def test_terms_that_separate_zeros_or_ones_have_no_estimates(score, part):
     matrix = np.column_stack([np.ones(20), x])
     response = np.where(x < 6, score, 0.5 + 0.01 * (x % 7))
     with raises(NotEstimableError, column="term", value=[part]):
-        inflated_beta(matrix, response, intercept=True)
+        inflated_beta(matrix, response, has_intercept=True)
     overlapping = np.where(x % 3 == 0, score, response.clip(0.2, 0.8))
-    assert np.isfinite(inflated_beta(matrix, overlapping, intercept=True).coefficients).all()
+    assert np.isfinite(inflated_beta(matrix, overlapping, has_intercept=True).coefficients).all()
 
 
 def test_a_term_without_scores_in_between_has_no_mean():
     group = np.repeat([0.0, 1.0], 10)
     response = np.where(group == 1, np.arange(20) % 2, 0.3 + 0.02 * np.arange(20))
     with raises(NotEstimableError):
-        inflated_beta(np.column_stack([np.ones(20), group]), response, intercept=True)
+        inflated_beta(np.column_stack([np.ones(20), group]), response, has_intercept=True)
 
 
 def test_scores_outside_0_and_1_are_an_error():

@@ -44,7 +44,7 @@ def fitted_scores(n=40, seed=5):
 def test_deviances_and_likelihood_are_those_of_statsmodels():
     matrix, hit = fitted_scores()
     theirs = sm.GLM(hit, matrix, family=sm.families.Binomial()).fit()
-    fit = logit(matrix, hit, intercept=True)
+    fit = logit(matrix, hit, has_intercept=True)
     for name, expected in (("deviance", theirs.deviance), ("null_deviance", theirs.null_deviance)):
         assert getattr(fit, name) == pytest.approx(expected)
     assert fit.log_likelihood == pytest.approx(theirs.llf)
@@ -52,19 +52,19 @@ def test_deviances_and_likelihood_are_those_of_statsmodels():
     np.testing.assert_allclose(fit.bread, theirs.cov_params(), rtol=1e-5)
     np.testing.assert_allclose(fit.leverage, theirs.get_influence().hat_matrix_diag, rtol=1e-5)
     # without an intercept the null model has probability 1/2
-    through_0 = logit(matrix[:, 1:], hit, intercept=False)
+    through_0 = logit(matrix[:, 1:], hit, has_intercept=False)
     assert through_0.null_deviance == pytest.approx(80 * np.log(2))
 
 
 def test_fractions_have_pearsons_dispersion_and_no_likelihood():
     matrix, hit = fitted_scores()
     fraction = 0.2 + 0.5 * hit + 0.1 * np.sin(np.arange(40))
-    fit = logit(matrix, fraction, intercept=True, quasi=True)
+    fit = logit(matrix, fraction, has_intercept=True, quasi=True)
     residual = (fraction - fit.fitted) / np.sqrt(fit.fitted * (1 - fit.fitted))
     assert fit.dispersion == pytest.approx((residual**2).sum() / 38)
     assert np.isnan(fit.log_likelihood)
     exact = special.expit(matrix @ [0.3, 0.4])
-    assert np.isnan(logit(matrix, exact, intercept=True, quasi=True).dispersion)
+    assert np.isnan(logit(matrix, exact, has_intercept=True, quasi=True).dispersion)
 
 
 def test_whole_weights_are_repeated_rows_without_a_likelihood():

@@ -208,6 +208,6 @@ def test_without_lumps_both_are_beta_models(scores):
 @pytest.mark.parametrize(("zeros", "ones"), [(True, True), (True, False), (False, True), (False, False)])
 def test_derivatives_of_the_mean_are_slopes_of_small_steps(zeros, ones):
     matrix, response = scores_with_ends(zeros=zeros, ones=ones)
-    solution = ordered_beta(matrix, response, intercept=True)
+    solution = ordered_beta(matrix, response, has_intercept=True)
     nuisance = np.tile(solution.nuisance_parameters, (7, 1))
     assert_derivatives_are_slopes(solution.mean_function, np.column_stack([np.linspace(-3, 3, 7), nuisance]))

@@ -85,7 +85,7 @@ def evaluate_deviance(
         z_by_w = weighted.z_by_w[columns]
         z_by_x = z_by_w[:, :, :-1]
         z_by_residual = z_by_w[:, :, -1] - z_by_x @ coefficients
-        term_gradient = _weighted_products_over_levels(products, weighted, term)
+        term_gradient = _weighted_z_by_z_summed_over_levels(products, weighted, term)
         term_gradient = term_gradient - z_by_residual.T @ z_by_residual / variance
         if reml:
             # Derivative of log |X'V^-1 X|: -Z'V^-1 X (X'V^-1 X)^-1 X'V^-1 Z, summed over levels
@@ -192,18 +192,19 @@ def _log_determinant_and_weighted_rows(
     )
 
 
-def _weighted_products_over_levels(
+def _weighted_z_by_z_summed_over_levels(
     products: Crossproducts, weighted: WeightedProducts, term: int
 ) -> np.ndarray:
     """Return Z'V^-1 Z of each level of a term with itself, summed over the levels, (n_effects, n_effects)."""
     columns = products.term_columns[term]
     loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
     return np.asarray(
-        block_weighted_products_by_level(products, weighted, term).sum(axis=0) - loadings.T @ loadings
+        weighted_z_by_z_of_levels_before_loadings(products, weighted, term).sum(axis=0)
+        - loadings.T @ loadings
     )
 
 
-def block_weighted_products_by_level(
+def weighted_z_by_z_of_levels_before_loadings(
     products: Crossproducts, weighted: WeightedProducts, term: int
 ) -> np.ndarray:
     """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects)."""
