@@ -119,7 +119,7 @@ def plot_curves(
             y=_mean_probability_title(frame_labels),
             notes=[
                 scope_note(rows, frame_labels, unnamed_columns),
-                *_caption_sentences(points, has_bands=lines.has_bands),
+                *_caption_sentences(points, frame_labels, has_bands=lines.has_bands),
                 not_drawn_sentence(points, frame_labels, groups),
             ],
             legend=lines.legend,
@@ -182,30 +182,41 @@ def _mean_probability_title(labels: Labels) -> str:
     return label if has_own_label else "Mean probability"
 
 
-def _caption_sentences(points: Estimates, *, has_bands: bool) -> list[str]:
+def _caption_sentences(points: Estimates, labels: Labels, *, has_bands: bool) -> list[str]:
     """Return the sentences of the caption on better curves, bands, the number of cases and the baseline."""
-    notes = [_direction_note(points)]
+    metric_names = _metric_names_in_sentences(points, labels)
+    notes = [_direction_note(metric_names)]
     if has_bands:
         notes.append(interval_caption(points, mark="Bands at each step"))
     if points.distinct_values("n"):
         notes.append(f"n = {count_range_text(points.numbers('n'))}.")
-    return [*notes, _pixel_replacement_note(points)]
+    return [*notes, _pixel_replacement_note(points, metric_names)]
 
 
-def _direction_note(points: Estimates) -> str:
+def _metric_names_in_sentences(points: Estimates, labels: Labels) -> dict[str, str]:
+    """Return the user's label of each metric, or else its key: "insertion", where a title has "Insertion"."""
+    names = {}
+    for metric in points.distinct_values("metric"):
+        label = labels.value("metric", metric)
+        has_own_label = label != Labels().value("metric", metric)
+        names[metric] = label if has_own_label else str(metric)
+    return names
+
+
+def _direction_note(metric_names: Mapping[str, str]) -> str:
     """Return a sentence such as "Insertion: higher is better; deletion: lower is better."."""
     texts = []
-    for metric in points.distinct_values("metric"):
+    for metric, name in metric_names.items():
         if direction(metric) > 0:
-            texts.append(f"{metric}: higher is better")
+            texts.append(f"{name}: higher is better")
         elif direction(metric) < 0:
-            texts.append(f"{metric}: lower is better")
+            texts.append(f"{name}: lower is better")
     if not texts:
         return ""
     return f"{capitalized('; '.join(texts))}."
 
 
-def _pixel_replacement_note(points: Estimates) -> str:
+def _pixel_replacement_note(points: Estimates, metric_names: Mapping[str, str]) -> str:
     """Return a sentence on the baselines that replace pixels, by metric if several, "" without any."""
     baselines = points.distinct_values("baseline")
     if not baselines:
@@ -213,5 +224,7 @@ def _pixel_replacement_note(points: Estimates) -> str:
     if len(baselines) == 1:
         return f"Baseline: {baselines[0]}."
     baselines_of = points.frame.groupby("metric", observed=True, sort=False)["baseline"].unique()
-    texts = [f"{joined(list(baselines_of[metric]))} for {metric}" for metric in baselines_of.index]
+    texts = []
+    for metric, baselines_of_metric in baselines_of.items():
+        texts.append(f"{joined(list(baselines_of_metric))} for {metric_names[str(metric)]}")
     return f"Baseline: {', '.join(texts)}."

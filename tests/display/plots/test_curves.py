@@ -89,6 +89,9 @@ def test_the_caption_says_which_side_is_better_and_how_it_was_made():
         "bootstrap intervals, unit: case. n = 40. Baseline: blur (11 px, SD 5 px) for insertion, zero for "
         "deletion."
     )
+    labelled = caption(plot_curves(means(), labels={"metric": {"insertion": "Einfügen"}})).replace("\n", " ")
+    assert labelled.startswith("Einfügen: higher is better; deletion: lower is better.")
+    assert labelled.endswith("Baseline: blur (11 px, SD 5 px) for Einfügen, zero for deletion.")
 
 
 def test_a_single_line_needs_no_legend_and_a_single_panel_no_title():
