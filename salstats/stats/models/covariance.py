@@ -198,7 +198,7 @@ def bias_reduced_covariance(
     groups = rows_by_cluster(clusters)
     if len(groups) < 2:
         return CovarianceAndDf(np.full((k, k), np.nan), np.full(q, np.nan))
-    hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
+    hat_rows, hat_core = _factors_of_residual_covariance(matrix, bread, sampling)
     scores = np.empty((len(groups), k))
     # p_g'p_g and Z_g'p_g of each cluster and combination
     squares = np.empty((len(groups), q))
@@ -218,25 +218,27 @@ def bias_reduced_covariance(
     return CovarianceAndDf(np.asarray(influence @ influence.T), df)
 
 
-class _HatFactors(NamedTuple):
+class _ResidualCovarianceFactors(NamedTuple):
     """Factors of Z K Z', where residuals of independent errors have the covariance I - Z K Z'."""
 
     rows: np.ndarray  # Z, (n, m)
     core: np.ndarray  # K, (m, m)
 
 
-def _hat_factorization(matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None) -> _HatFactors:
+def _factors_of_residual_covariance(
+    matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None
+) -> _ResidualCovarianceFactors:
     """Return Z (n, m) and K (m, m) of the covariance I - Z K Z' that residuals of independent errors have.
 
     Without `sampling` Z K Z' is the hat matrix, Z = X and K = M. With it Z = (X, WX), and K has the blocks
     -S, M, M and 0 in the notation of `bias_reduced_covariance`.
     """
     if sampling is None:
-        return _HatFactors(matrix, bread)
+        return _ResidualCovarianceFactors(matrix, bread)
     weighted = matrix * sampling[:, None]
     s = bread @ (weighted.T @ weighted) @ bread
     core = np.block([[-s, bread], [bread, np.zeros_like(bread)]])
-    return _HatFactors(np.hstack([matrix, weighted]), core)
+    return _ResidualCovarianceFactors(np.hstack([matrix, weighted]), core)
 
 
 def _satterthwaite_df(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
@@ -342,7 +344,7 @@ def _cr2_adjusted_weighted_design_batches(
     """Yield A W_g X_g of each cluster as `_cr2_adjusted_design_batches` does; a batch is one cluster."""
     weighted = matrix * sampling[:, None]
     bread = np.linalg.inv(matrix.T @ weighted)
-    hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
+    hat_rows, hat_core = _factors_of_residual_covariance(matrix, bread, sampling)
     for g, rows in enumerate(rows_of_clusters):
         z = hat_rows[rows]
         design = weighted[rows]
@@ -393,7 +395,7 @@ def closest_wishart_df(
     groups = rows_by_cluster(clusters)
     if len(groups) < 2:
         return float("nan")
-    hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
+    hat_rows, hat_core = _factors_of_residual_covariance(matrix, bread, sampling)
     directions = contrasts @ bread
     if exponent != -0.5:
         omega = _expected_cr2_covariance(matrix, bread, groups, directions, variances, exponent)

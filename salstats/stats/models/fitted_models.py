@@ -177,7 +177,9 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
 
     is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUN_OF_COLUMN.values()}
     for factor in FACTORS:
-        is_fixed[factor.noun] |= [_holds_several_fixed_levels(model, factor) for model in models]
+        is_fixed[factor.noun] |= [
+            _takes_several_readers_or_trainings_as_fixed(model, factor) for model in models
+        ]
     columns |= inference_to_column_of_masks(
         {noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()}
     )
@@ -209,7 +211,7 @@ def _has_few_units(model: Model) -> bool:
     return bool(has_few_effective_units(np.bincount(model.clusters)))
 
 
-def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:
+def _takes_several_readers_or_trainings_as_fixed(model: Model, factor: FixedFactor) -> bool:
     """Return True if a model has several readers (or trainings), and takes them for fixed.
 
     They are random if the formula has a random effect of them, or if rows are clustered and each reader

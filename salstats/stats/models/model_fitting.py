@@ -94,7 +94,7 @@ class _FormulaData:
     is_absent: NDArray[np.bool_]
 
 
-class _UnitsOfFrame(NamedTuple):
+class _FrameWithUnits(NamedTuple):
     """A model frame and the units of its rows."""
 
     frame: pd.DataFrame
@@ -120,7 +120,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     notes = Notes()
     inference_notes = Notes()
     unit_by_formula: dict[str, str | None] = {}
-    frames: dict[tuple[str, ...], _UnitsOfFrame] = {}
+    frames: dict[tuple[str, ...], _FrameWithUnits] = {}
     for parsed in formulas:
         formula_data = _formula_data(data, parsed, by, options, errors, frames, is_scores=is_scores)
         unit_by_formula[parsed.text] = formula_data.clustered_by
@@ -210,20 +210,22 @@ def _formula_data(
     by: Sequence[str],
     options: ModelOptions,
     errors: str,
-    frames: dict[tuple[str, ...], _UnitsOfFrame],
+    earlier_frames: dict[tuple[str, ...], _FrameWithUnits],
     *,
     is_scores: bool,
 ) -> _FormulaData:
     """Read the variables, units and weights of a formula from the data.
 
-    `frames` holds the frames of the formulas before, to which that of this formula is added: formulas of the
-    same metrics share a frame.
+    `earlier_frames` are those of earlier formulas, to which the frame of this formula is added: formulas of
+    the same metrics share a frame.
     """
     frame_key = model_frame_key(data, formula, options.reference)
-    if frame_key not in frames:
+    if frame_key not in earlier_frames:
         first_frame = model_frame(data, formula, options.reference)
-        frames[frame_key] = _UnitsOfFrame(first_frame, _named_or_row_units(first_frame, options, errors))
-    frame, units = frames[frame_key]
+        earlier_frames[frame_key] = _FrameWithUnits(
+            first_frame, _named_or_row_units(first_frame, options, errors)
+        )
+    frame, units = earlier_frames[frame_key]
     warn_pooled_methods(frame, [*by, *formula.columns])
     clustered_by = units.name if units and errors in CLUSTERED_ERRORS else None
     sampling = sampling_weights(frame, options.weights, units)

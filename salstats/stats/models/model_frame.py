@@ -103,7 +103,7 @@ def _reference_minus_method_response_frame(
     response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
     if response in metrics:
-        scores = _response_scores_with_covariate_metrics(data, response, metrics, reference)
+        scores = _response_scores_with_covariates_of_methods(data, response, metrics, reference)
     else:
         scores = data.assign(score=data[response])
         if "metric" not in scores.columns:
@@ -129,7 +129,7 @@ def _reference_minus_method_response_frame(
     return paired[list(data.columns)]
 
 
-def _response_scores_with_covariate_metrics(
+def _response_scores_with_covariates_of_methods(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Return the scores of the metric on the left side, with the other metrics as columns."""

@@ -130,7 +130,7 @@ def _random_effects_matrix(
 
 
 def _blocked_terms_and_row_blocks(
-    terms: Sequence[RandomTerm], n_w: int
+    terms: Sequence[RandomTerm], n_matrix_and_response_columns: int
 ) -> tuple[tuple[int, ...], NDArray[np.integer]]:
     """Return the positions of the terms to eliminate by blocks, and the block of each row.
 
@@ -147,7 +147,7 @@ def _blocked_terms_and_row_blocks(
             n_nested_levels = np.bincount(_parent_levels(terms[k], block_term), minlength=block_term.n_levels)
             sizes += len(terms[k].effects) * n_nested_levels
         n_dense = sum(n for k, n in enumerate(n_columns) if k not in nested)
-        width = n_dense + n_w
+        width = n_dense + n_matrix_and_response_columns
         # Approximate numbers of operations: to factor each block, apply it to the dense columns and subtract
         # it from their products,
         block_costs = 3 * sizes**3 + 2 * sizes**2 * width + 2 * sizes * width**2 + sizes * n_dense**2

@@ -299,7 +299,7 @@ def _profiled_quantities(solution: MixedSolution, excess: float) -> Iterator[_Qu
             term=k,
             kind="share",
             effects=term.effects,
-            function=_log_odds_function(scaled.terms, k),
+            function=_variance_share_log_odds_function(scaled.terms, k),
             transform=_inverse_logit,
             conf_low=0.0 if includes_zero else None,
         )
@@ -309,7 +309,7 @@ def _profiled_quantities(solution: MixedSolution, excess: float) -> Iterator[_Qu
         term=None,
         kind="share",
         effects=(),
-        function=_log_odds_function(scaled.terms, None),
+        function=_variance_share_log_odds_function(scaled.terms, None),
         transform=_inverse_logit,
         conf_high=1.0 if excess_without_terms <= excess else None,
     )
@@ -440,7 +440,7 @@ def _correlation_function(terms: Sequence[RandomTerm], k: int, combinations: np.
     return correlation_with_slopes
 
 
-def _log_odds_function(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
+def _variance_share_log_odds_function(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
     """Return the function for the log odds of the share of term k, or of the residuals if k is None.
 
     The variance of a response is averaged over the rows. Divided by sigma^2, a term adds trace(M Sigma) to
