@@ -262,7 +262,7 @@ def _command_body_filling_flags(
     from salstats.cli.commands import options
     from salstats.cli.signatures import argument, keyword_arguments
     from salstats.cli.sources import CommandRun
-    from salstats.files.paths import forbidding_outputs_as_inputs
+    from salstats.files.paths import forbidding_to_read_outputs
 
     function = getattr(ss, command.function)
     path_type: Any = Path | None if command.source.is_optional else Path
@@ -278,7 +278,7 @@ def _command_body_filling_flags(
 
     def body(**typed: Any) -> None:
         options_of_call = keyword_arguments(command_options, typed)
-        with forbidding_outputs_as_inputs():
+        with forbidding_to_read_outputs():
             run = CommandRun(
                 input_path_or_none=typed[path.parameter.name],
                 reading=keyword_arguments(reading_options, typed),

@@ -31,7 +31,7 @@ def reproduce(
     # Imported late, since these import pandas, for which `--help` must not wait.
     with spinner("Loading"):
         from salstats.cli.flag_spelling import FlagSpelling
-        from salstats.files.paths import forbidding_outputs_as_inputs
+        from salstats.files.paths import forbidding_to_read_outputs
         from salstats.studies import declarations, engine
 
     if key == "list":
@@ -48,6 +48,6 @@ def reproduce(
         return
     # Errors are written by the command line, with these flags.
     context.obj.update(parser.flags)
-    with forbidding_outputs_as_inputs():
+    with forbidding_to_read_outputs():
         code = engine.reproduce(key, context.args, FlagSpelling(parser.flags))
     raise typer.Exit(code)

@@ -209,7 +209,7 @@ def read_written_frame(path: Path, **reading: Any) -> "pd.DataFrame":
     from salstats.readers.tables import read_table
 
     options = TableOptions(**reading)
-    options.check_sheet_is_in_a_workbook([path])
+    options.check_any_workbook_if_sheet_chosen([path])
     return read_table(path, options).typed_frame().reset_index(drop=True)
 
 

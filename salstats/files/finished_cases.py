@@ -17,7 +17,7 @@ from salstats.study import Case
 _SUFFIX = ".parquet"
 
 
-def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
+def make_or_check_checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
     """Return the path of a folder of finished cases, made if missing; raise where it has other files."""
     path = Path(folder)
     try:

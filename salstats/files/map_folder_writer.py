@@ -35,12 +35,12 @@ from salstats.files.map_table import (
     write_json,
 )
 from salstats.files.outputs import (
+    acquire_folder_lock,
     check_parent,
-    lock_folder,
     naming_write_errors,
+    release_folder_lock,
     remove_abandoned,
     replacing_file,
-    unlock_folder,
 )
 from salstats.images.masks import Rle, encode
 from salstats.images.run_lengths import check_shape
@@ -131,11 +131,11 @@ class MapFolder:
         if settings is not None:
             self._settings = {settings_key(key): str(text) for key, text in settings.items()}
         _make_or_check_map_folder(self.folder)
-        self._lock = lock_folder(self.folder)
+        self._lock = acquire_folder_lock(self.folder)
         try:
             self._read_table_and_drop_overwritten()
         except BaseException:
-            unlock_folder(self._lock)
+            release_folder_lock(self._lock)
             raise
         self._is_open = True
 
@@ -323,7 +323,7 @@ class MapFolder:
         self._shapes.setdefault(name.case, size)
         self._complete.add(name)
         if not self._is_together:
-            self._write_added()
+            self._write_added_rows()
 
     def describe(
         self, labels: Mapping[tuple[str, str], float] | None = None, patients: Mapping[str, str] | None = None
@@ -365,9 +365,9 @@ class MapFolder:
             yield
         finally:
             self._is_together = False
-            self._write_added()
+            self._write_added_rows()
 
-    def _write_added(self) -> None:
+    def _write_added_rows(self) -> None:
         """Append new rows to the table's file; write the whole file where they need another column."""
         added = self._added
         self._added = []
@@ -467,7 +467,7 @@ class MapFolder:
                 self._write_table()
         finally:
             self._is_open = False
-            unlock_folder(self._lock)
+            release_folder_lock(self._lock)
 
     def __enter__(self) -> "MapFolder":
         """Return the folder itself."""

@@ -95,14 +95,14 @@ def replacing_file(target: Path) -> Iterator[Path]:
 
     The target's permissions are kept.
     """
-    with naming_write_errors(target), _temporary_beside(target) as temporary:
+    with naming_write_errors(target), _temporary_beside_removed_at_end(target) as temporary:
         yield temporary
         temporary.chmod(permissions_of(target))
         temporary.replace(target)
 
 
 @contextmanager
-def _temporary_beside(target: Path) -> Iterator[Path]:
+def _temporary_beside_removed_at_end(target: Path) -> Iterator[Path]:
     """Yield an empty temporary file in the target's folder, and remove it if it is still there at the end."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY_PREFIX, suffix=target.suffix.lower())
     os.close(handle)
@@ -119,7 +119,7 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
         written = []
         for target, content in files:
             with naming_write_errors(target):
-                temporary = temporaries.enter_context(_temporary_beside(target))
+                temporary = temporaries.enter_context(_temporary_beside_removed_at_end(target))
                 temporary.write_bytes(content)
                 temporary.chmod(permissions_of(target))
             written.append((target, temporary))
@@ -128,7 +128,7 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
                 put_back: Callable[[], object] = partial(target.unlink, missing_ok=True)
                 with naming_write_errors(target):
                     if target.is_file():
-                        former = temporaries.enter_context(_temporary_beside(target))
+                        former = temporaries.enter_context(_temporary_beside_removed_at_end(target))
                         shutil.copy2(target, former)
                         put_back = partial(former.replace, target)
                     temporary.replace(target)
@@ -157,8 +157,8 @@ def remove_abandoned(folder: Path, age: float = ABANDONED_AFTER_SECONDS) -> None
                 Path(entry.path).unlink(missing_ok=True)
 
 
-def lock_folder(folder: Path) -> FileLock:
-    """Lock a folder for writing, until `unlock_folder` or the end of the process.
+def acquire_folder_lock(folder: Path) -> FileLock:
+    """Lock a folder for writing, until `release_folder_lock` or the end of the process.
 
     The operating system locks a file in the folder, so that the lock ends with a killed process. A file
     system without locks gives a warning. Raise where another writer has the folder, or no file can be made
@@ -189,7 +189,7 @@ def lock_folder(folder: Path) -> FileLock:
     return lock
 
 
-def unlock_folder(lock: FileLock) -> None:
+def release_folder_lock(lock: FileLock) -> None:
     """Unlock a folder; the file of the lock is removed while it is still locked."""
     # Windows does not remove an open file
     with suppress(OSError):

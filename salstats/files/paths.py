@@ -13,7 +13,7 @@ _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs",
 
 
 @contextmanager
-def forbidding_outputs_as_inputs() -> Iterator[None]:
+def forbidding_to_read_outputs() -> Iterator[None]:
     """Within the block, let `check_plain` raise for files given to `record_output_to_replace`."""
     token = _OUTPUTS.set({})
     try:

@@ -26,11 +26,11 @@ from salstats.images.masks import check_mask
 from salstats.images.run_lengths import check_shape
 
 
-def large_regions_off_border_mask(mask: np.ndarray, *, min_share: float = 0.02) -> np.ndarray:
+def large_regions_off_border_mask(mask: np.ndarray, *, min_share_of_image: float = 0.02) -> np.ndarray:
     """Return the large regions of a mask that do not touch the border of the image.
 
     A network that segments lungs also marks specks, and the dark outside the body. These would widen the
-    hull. `min_share` is the least share of the image that a region must have.
+    hull. `min_share_of_image` is the least share of the image that a region must have.
 
     As in the study's code, first small 4-connected regions are removed, then 8-connected regions at the
     border. That code also fills small holes, which changes no hull.
@@ -38,7 +38,7 @@ def large_regions_off_border_mask(mask: np.ndarray, *, min_share: float = 0.02) 
     array = check_mask(mask)
     # number of each pixel's region; 0 is the background
     regions, _ = ndimage.label(array)
-    is_large = np.bincount(regions.ravel()) >= min_share * array.size
+    is_large = np.bincount(regions.ravel()) >= min_share_of_image * array.size
     is_large[0] = False
     # clear_border labels a mask of bool with 8 neighbours
     return np.asarray(skimage.segmentation.clear_border(is_large[regions]))

@@ -11,7 +11,7 @@ from salstats.checks import LARGEST_NUMBER, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, grey_levels, largest_float32_not_above, resize
 from salstats.images.masks import Rle, run_starts_and_ends
-from salstats.images.otsu import fill_holes_and_drop_specks, jet_smoothed
+from salstats.images.otsu import fill_holes_and_drop_single_pixels, grey_smoothed_through_jet
 from salstats.images.peaks import maximum_and_points
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
@@ -40,8 +40,8 @@ class SaliencyOnImage:
 
     `smooth` is the side in pixels of a box filter over the stretched map, its border mirrored about its
     pixels; the result is not stretched again, and the peak is taken before. `colormap` "jet" smooths as the
-    CheXlocalize scripts do, which marks mostly background (see `images.otsu.jet_smoothed`). A map that is not
-    finite, an impossible shape or option is a ShapeError or ValueRangeError.
+    CheXlocalize scripts do, which marks mostly background (see `images.otsu.grey_smoothed_through_jet`). A
+    map that is not finite, an impossible shape or option is a ShapeError or ValueRangeError.
 
     Computed in float64 at the map's own size and in float32 at the image's. Against the CheXlocalize
     scripts, whose float32 sums are fused on some processors, single pixels on the edge of a mask can differ.
@@ -141,7 +141,7 @@ class SaliencyOnImage:
             # the same pixels of a float32 map exceed both numbers
             return np.asarray(self._smoothed_transposed > largest_float32_not_above(threshold))
         above_level = THRESHOLDS[threshold].kernel
-        return fill_holes_and_drop_specks(above_level(self._transposed_grey_levels()))
+        return fill_holes_and_drop_single_pixels(above_level(self._transposed_grey_levels()))
 
     def _transposed_grey_levels(self) -> np.ndarray:
         """Return the map in 256 grey levels, smoothed, transposed."""
@@ -150,7 +150,7 @@ class SaliencyOnImage:
         grey = self._transposed_map_from_0_to(255).astype(np.uint8)
         if self.smooth is None:
             return grey
-        return jet_smoothed(grey, self.smooth)
+        return grey_smoothed_through_jet(grey, self.smooth)
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
         """Return the mask at a threshold, an ndarray of bool of the image's shape.

@@ -26,7 +26,7 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
     return above
 
 
-def fill_holes_and_drop_specks(mask: np.ndarray) -> np.ndarray:
+def fill_holes_and_drop_single_pixels(mask: np.ndarray) -> np.ndarray:
     """Fill the holes of a mask (bool) and drop its single pixels; the mask itself if it has none.
 
     A hole is background that no path over 4 neighbours connects to the border of the image; a single pixel
@@ -57,7 +57,7 @@ def fill_holes_and_drop_specks(mask: np.ndarray) -> np.ndarray:
     return cleaned
 
 
-def jet_smoothed(grey: np.ndarray, size: int) -> np.ndarray:
+def grey_smoothed_through_jet(grey: np.ndarray, size: int) -> np.ndarray:
     """Smooth grey levels (uint8) by way of a colour map, as the CheXlocalize scripts do.
 
     The levels become colours (jet), these become grey again with red and blue exchanged, then come the box

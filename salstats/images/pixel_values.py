@@ -116,16 +116,16 @@ class PixelShares:
         self.total = pixels.total
         if raised or minimum:
             self.total = sum(
-                float(self.values_plus_raise_and_minimum(block).sum())
+                float(self.values_before_division_by_total(block).sum())
                 for block in pixel_blocks(len(self._flat))
             )
 
     def shares_at(self, pixels: slice | np.ndarray) -> np.ndarray:
         """Return the shares of some pixels, which are flat indices in row-major order of the image."""
-        return self.values_plus_raise_and_minimum(pixels) / self.total
+        return self.values_before_division_by_total(pixels) / self.total
 
-    def values_plus_raise_and_minimum(self, pixels: slice | np.ndarray) -> np.ndarray:
-        """Return the values of some pixels with what is added to each."""
+    def values_before_division_by_total(self, pixels: slice | np.ndarray) -> np.ndarray:
+        """Return the values of some pixels with what is added to each, before they are shares."""
         values = self._flat[pixels]
         if self._raised:
             values = values + self._raised

@@ -77,7 +77,7 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     }
 
 
-def rectangle_around_longest_contour(mask: np.ndarray) -> np.ndarray:
+def min_rectangle_corners_of_longest_contour(mask: np.ndarray) -> np.ndarray:
     """Return the smallest rectangle around a finding's dominant instance, as `shape_features` measures it.
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).

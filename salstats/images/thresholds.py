@@ -4,7 +4,7 @@ To add one, write its kernel and its record in `RECORDS`: checks, `--help`, capt
 the reference page read the record.
 
 Every kernel takes the map in 256 grey levels, `uint8(255 * x)` of the map scaled to 0 to 1, and gives the
-pixels above the level. The clean-up of the CheXlocalize release (`otsu.fill_holes_and_drop_specks`)
+pixels above the level. The clean-up of the CheXlocalize release (`otsu.fill_holes_and_drop_single_pixels`)
 follows each of them, so that masks of two thresholds differ by the level alone.
 """
 

@@ -105,7 +105,7 @@ def pdc(
         if undefined == "worst":
             return 0.0
         return float("nan")
-    areas = _mask_areas_and_overlap(predicted[box], reference[box], separate=components == "mean")
+    areas = _mask_components_with_truth_overlap(predicted[box], reference[box], separate=components == "mean")
     n_truth = np.count_nonzero(reference)
     truth_centre = np.array(ndimage.center_of_mass(reference[box]))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
@@ -129,8 +129,8 @@ def pdc(
     return float(((placement + dice) / 2).mean())
 
 
-class _Areas(NamedTuple):
-    """Areas of a mask that are compared with the truth one by one."""
+class _MaskComponents(NamedTuple):
+    """Connected areas of a mask that are compared with the truth one by one."""
 
     #: Number of pixels of each area, (n_areas,).
     n_pixels: np.ndarray
@@ -140,10 +140,12 @@ class _Areas(NamedTuple):
     n_overlap: np.ndarray
 
 
-def _mask_areas_and_overlap(mask: np.ndarray, truth: np.ndarray, *, separate: bool) -> _Areas:
+def _mask_components_with_truth_overlap(
+    mask: np.ndarray, truth: np.ndarray, *, separate: bool
+) -> _MaskComponents:
     """Return the separate areas of a mask (8 neighbours), or the mask as one area."""
     if not separate:
-        return _Areas(
+        return _MaskComponents(
             n_pixels=np.array([np.count_nonzero(mask)], dtype=np.float64),
             centres=np.array([ndimage.center_of_mass(mask)]),
             n_overlap=np.array([np.count_nonzero(mask & truth)]),
@@ -151,7 +153,7 @@ def _mask_areas_and_overlap(mask: np.ndarray, truth: np.ndarray, *, separate: bo
     pixels = np.ascontiguousarray(mask).view(np.uint8)
     n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(pixels, connectivity=8)
     # label 0 is the background; OpenCV's centres are (x, y), which is (col, row)
-    return _Areas(
+    return _MaskComponents(
         n_pixels=stats[1:, cv2.CC_STAT_AREA].astype(np.float64),
         centres=centres[1:, ::-1],
         n_overlap=np.bincount(labels[truth], minlength=n_labels)[1:],

@@ -24,7 +24,7 @@ class MapAgreement(NamedTuple):
     ncc: float
 
 
-def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgreement:
+def agreement_among_maps(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgreement:
     """Compute the agreement of maps of one image, and of their masks.
 
     Parameters
@@ -42,9 +42,9 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgr
     Examples
     --------
     >>> import numpy as np
-    >>> from salstats.metrics.repeats import agreement
+    >>> from salstats.metrics.repeats import agreement_among_maps
     >>> one, other = np.array([[0.0, 0.5, 1.0, 0.5]]), np.array([[0.0, 0.5, 0.5, 1.0]])
-    >>> found = agreement([one, other], [one > 0.6, other > 0.4])
+    >>> found = agreement_among_maps([one, other], [one > 0.6, other > 0.4])
     >>> round(found.sd, 4), round(found.iou, 4), round(found.ncc, 4)
     (0.1768, 0.3333, 0.5)
     """

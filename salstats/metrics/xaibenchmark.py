@@ -155,16 +155,16 @@ def _ratio_or_nan(numerator: Any, denominator: Any) -> float:
     return float(numerator / denominator) if denominator else float("nan")
 
 
-def _metric(name: str, label: str, rule: str) -> Metric:
+def _score_record(score_name: str, label: str, definition: str) -> Metric:
     """Return the record of a score, which `score` computes from a map of any size."""
 
     def kernel(saliency: np.ndarray, truth: np.ndarray) -> float:
         """Return the score of a map of any size, resized to its truth."""
-        return SCORES[name](resized_to_truth(saliency, truth), truth)
+        return SCORES[score_name](resized_to_truth(saliency, truth), truth)
 
-    source = f"Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): {rule}"
+    source = f"Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): {definition}"
     return Metric(
-        name=f"xaibenchmark_{name}",
+        name=f"xaibenchmark_{score_name}",
         label=label,
         low=0,
         high=1,
@@ -176,11 +176,11 @@ def _metric(name: str, label: str, rule: str) -> Metric:
     )
 
 
-IOU = _metric("iou", "IoU (map > 0)", "the pixels where the map is positive and the truth")
-PRECISION = _metric(
+IOU = _score_record("iou", "IoU (map > 0)", "the pixels where the map is positive and the truth")
+PRECISION = _score_record(
     "precision", "Precision (map > 0)", "share of the pixels where the map is positive that lie in the truth"
 )
-RECALL = _metric("recall", "Recall (map > 0.5)", "share of the truth on which the map exceeds 0.5")
-HIT = _metric(
+RECALL = _score_record("recall", "Recall (map > 0.5)", "share of the truth on which the map exceeds 0.5")
+HIT = _score_record(
     "hit", "Hit rate (any maximum of any map)", "any maximum lies in the truth, also of a constant map"
 )

@@ -388,12 +388,13 @@ def _warn_of_unmatched_cases_and_files(
         for case, mask_of_task in masks.values.items():
             for task in mask_of_task:
                 cases_of_task.setdefault(task, set()).add(case)
-        missing_by_source[str(masks.file)] = _names_of_masks_without_counterpart(cases_of_task, truth, tasks)
+        missing_masks = _names_of_true_masks_without_prediction(cases_of_task, truth, tasks)
+        missing_by_source[str(masks.file)] = missing_masks
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
         _warn_of_cases_left_out(files.cases_of_maps(series), folder, truth, sizes)
-        missing_by_source[str(folder)] = _names_of_masks_without_counterpart(files_of_task, truth, tasks)
-    _warn_of_missing_files(missing_by_source, truth, tasks)
+        missing_by_source[str(folder)] = _names_of_true_masks_without_prediction(files_of_task, truth, tasks)
+    _warn_of_true_masks_without_prediction(missing_by_source, truth, tasks)
     _warn_of_findings_taken_for_absent(files, tasks)
     for masks in files.masks_of_readers.values():
         _warn_of_findings_unmarked_by_reader(masks, files, tasks)
@@ -464,26 +465,26 @@ def _warn_of_findings_unmarked_by_reader(
         )
 
 
-def _names_of_masks_without_counterpart(
-    cases_of_task: Mapping[str, Collection[str]], truth: CaseFile, tasks: Collection[str]
+def _names_of_true_masks_without_prediction(
+    predicted_cases_of_task: Mapping[str, Collection[str]], truth: CaseFile, tasks: Collection[str]
 ) -> list[str]:
     """List the masks of `tasks` in the truth for which a method has no map or mask, TASK/CASE or CASE."""
     has_tasks = len(truth.tasks()) > 1
     missing = []
     for case, mask_of_task in sorted(truth.values.items()):
         for task in mask_of_task:
-            if task in tasks and case not in cases_of_task.get(task, ()):
+            if task in tasks and case not in predicted_cases_of_task.get(task, ()):
                 missing.append(f"{task}/{case}" if has_tasks else case)
     return missing
 
 
-def _warn_of_missing_files(
-    missing_masks_by_source: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
+def _warn_of_true_masks_without_prediction(
+    true_masks_by_source_lacking_them: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
 ) -> None:
     """Warn of masks of the truth for which methods have no file, once for all that lack the same masks."""
     n_masks = sum(task in tasks for mask_of_task in truth.values.values() for task in mask_of_task)
     sources_by_missing: dict[tuple[str, ...], list[str]] = {}
-    for source, missing in missing_masks_by_source.items():
+    for source, missing in true_masks_by_source_lacking_them.items():
         if missing:
             sources_by_missing.setdefault(tuple(missing), []).append(source)
     for missing_masks, sources in sources_by_missing.items():

@@ -105,7 +105,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     return CaseFile(path, _checked_values_by_case_and_task(path, task_name, checked_rle_record), shapes)
 
 
-def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFile:
+def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read outlines as vertices (x, y), cut to whole pixels; warn once of those beyond their image."""
     shapes: dict[str, tuple[int, int]] = {}
     beyond_image: list[tuple[str, str]] = []

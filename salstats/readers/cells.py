@@ -70,7 +70,7 @@ class TableOptions:
         na = [self.na] if isinstance(self.na, str) else list(self.na)
         object.__setattr__(self, "na", tuple(dict.fromkeys(["", *na])))
 
-    def check_sheet_is_in_a_workbook(self, files: Iterable[Path]) -> None:
+    def check_any_workbook_if_sheet_chosen(self, files: Iterable[Path]) -> None:
         """Raise where a sheet is chosen and none of the files is a workbook."""
         names = [str(file) for file in files]
         if self.sheet is not None and not any(name.lower().endswith(".xlsx") for name in names):
@@ -187,7 +187,7 @@ def _numbers_or_none_if_any_is_text(column: pd.Series, na: Sequence[str]) -> pd.
     from pyarrow import compute
 
     text = pa.array(column)
-    numbers = _numbers_or_none_if_any_missing(text, na)
+    numbers = _numbers_or_none_if_any_text_or_missing(text, na)
     if numbers is None:
         missing = compute.is_in(text, pa.array(list(na), text.type))
         try:
@@ -200,7 +200,7 @@ def _numbers_or_none_if_any_is_text(column: pd.Series, na: Sequence[str]) -> pd.
     return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
 
 
-def _numbers_or_none_if_any_missing(text: "pa.Array", na: Sequence[str]) -> "pa.Array | None":
+def _numbers_or_none_if_any_text_or_missing(text: "pa.Array", na: Sequence[str]) -> "pa.Array | None":
     """Return cells of text as a pyarrow array of floats; None where one is missing or not a number."""
     import pyarrow as pa
 

@@ -19,7 +19,7 @@ from salstats.readers.case_json import (
     CaseFile,
     SizeInFile,
     image_size_by_case,
-    read_outline_vertices,
+    read_outlines_as_vertices_xy,
     read_points_as_row_col,
     read_segmentations,
     warn_of_points_outside_image,
@@ -45,9 +45,9 @@ _NON_TASK_COLUMNS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "
 #: Kind of a file -> the function that reads it.
 _READ_FUNCTIONS = {
     "truth": read_segmentations,
-    "annotations": read_outline_vertices,
+    "annotations": read_outlines_as_vertices_xy,
     "human": read_segmentations,
-    "human_annotations": read_outline_vertices,
+    "human_annotations": read_outlines_as_vertices_xy,
     "points": read_points_as_row_col,
 }
 #: Label of a finding that may or may not be present.
@@ -372,12 +372,16 @@ def _method_predictions(
 
 
 def _human_predictions(
-    files: StudyFiles, case: str, tasks: Sequence[str], size: SizeInFile | None, map_of_case: Path | None
+    files: StudyFiles,
+    case: str,
+    tasks: Sequence[str],
+    size: SizeInFile | None,
+    map_file_with_size: Path | None,
 ) -> Iterator[Prediction]:
     """Yield a case's predictions by people, with an empty mask for tasks that their files lack.
 
-    `map_of_case` is a map's file, which has the size of the image where `size` is None. A named reader whose
-    files lack the case did not read it, and has no prediction.
+    `map_file_with_size` is a map's file, which has the size of the image where `size` is None. A named
+    reader whose files lack the case did not read it, and has no prediction.
     """
     for reader, task in product(_named_and_unnamed_readers(files), tasks):
         mask_files = files.masks_of_readers.get(reader, [])
@@ -386,8 +390,8 @@ def _human_predictions(
         read_mask = _function_reading_mask(mask_files, case, task)
         if read_mask is None and mask_files and size is not None:
             read_mask = partial(empty, size.shape)
-        elif read_mask is None and mask_files and map_of_case is not None:
-            read_mask = partial(empty_mask, map_of_case, case)
+        elif read_mask is None and mask_files and map_file_with_size is not None:
+            read_mask = partial(empty_mask, map_file_with_size, case)
         point_files = files.points if reader is None else []
         points = None
         # a study has one file of points at most

@@ -180,7 +180,7 @@ def read_gaze(
     rows = _with_case_column(rows)
     cases = _cases_without_maps(root, rows)
     if phases is None:
-        _warn_of_unlisted(root, set(rows["id"]))
+        _warn_of_unlisted_recordings(root, set(rows["id"]))
     image_of_case = dict(zip(rows["case"], rows["dicom_id"], strict=True))
     predictions = find_predictions(sources, cases, image_of_case, padded)
     cases_with_maps = []
@@ -192,12 +192,12 @@ def read_gaze(
     return study
 
 
-def _warn_of_unlisted(folder: Path, recordings: set[str]) -> None:
-    """Warn of folders with fixations whose names are not among `recordings`, the ids in the metadata."""
+def _warn_of_unlisted_recordings(folder: Path, listed_recordings: set[str]) -> None:
+    """Warn of folders with fixations whose names are not in `listed_recordings`, the metadata's ids."""
     unlisted = sorted(
         path.name
         for path in folder.iterdir()
-        if path.name not in recordings and (path / FIXATIONS_FILE).is_file()
+        if path.name not in listed_recordings and (path / FIXATIONS_FILE).is_file()
     )
     if unlisted:
         plural = "s" if len(unlisted) > 1 else ""

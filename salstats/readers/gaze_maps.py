@@ -201,14 +201,14 @@ def _map_name_or_none_for_picture(file: Path, cases: Container[str]) -> str | No
 def _file_by_case(
     folder: Path,
     suffixes: Sequence[str],
-    method: str,
+    method_in_file_names: str,
     cases: Sequence[Case],
     image_of_case: Mapping[str, str],
 ) -> dict[str, Path]:
     """Return the file of each case that has one, named after the case, its image, or phase and trial (p1_t0).
 
-    Where files are named p1_t0_METHOD for this method, only those are its files; otherwise only files without
-    a method's name are. Warn of files of no case; raise where no case has a file.
+    Where files are named p1_t0_METHOD for `method_in_file_names`, only those are its files; otherwise only
+    files without a method's name are. Warn of files of no case; raise where no case has a file.
     """
     study_names = {*image_of_case, *image_of_case.values()}
     files = find_case_files(folder, suffixes, partial(_map_name_or_none_for_picture, cases=study_names))
@@ -217,8 +217,8 @@ def _file_by_case(
         trial = _PHASE_AND_TRIAL_NAME.fullmatch(name)
         if trial is not None:
             trials[name] = trial
-    has_named_files = any(trial["method"] == method for trial in trials.values())
-    method_in_name = method if has_named_files else None
+    has_named_files = any(trial["method"] == method_in_file_names for trial in trials.values())
+    method_in_name = method_in_file_names if has_named_files else None
     excluded_names = {name for name, trial in trials.items() if trial["method"] != method_in_name}
     candidates = files.keys() - excluded_names
     # a case, an image, or phase and trial -> the files of that name

@@ -200,7 +200,7 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     return check_scores(frame[columns], str(file))
 
 
-def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataFrame:
+def read_lanfredi2021_auc_of_networks(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Read the area under the ROC curve of each of the study's networks, as in the study's Appendix A.
 
     `folder` and the error of a missing workbook are as for `read_lanfredi2021`.
@@ -221,7 +221,7 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
     --------
     Without the workbooks, the message tells where to get them:
 
-    >>> read_lanfredi2021_classification("elsewhere")  # doctest: +ELLIPSIS
+    >>> read_lanfredi2021_auc_of_networks("elsewhere")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
@@ -260,7 +260,7 @@ def _number_columns_and_text_column(
     table = replace(read_table(file, TableOptions(sheet=sheet)), error_class=InputFileError)
     table.check_columns([*number_columns, text_column], "it is not the published workbook")
     numbers = pd.DataFrame(table.finite_numbers(number_columns), columns=number_columns)
-    return numbers, table.text_or_empty(text_column).astype(TEXT)
+    return numbers, table.text_with_missing_as_empty(text_column).astype(TEXT)
 
 
 def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:

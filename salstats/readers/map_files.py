@@ -168,12 +168,14 @@ def read_map(path: str | os.PathLike[str], *, colormap: str | None = None) -> np
         return saliency.astype(np.float64)
 
 
-def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str, rows: Sequence[int] = ()) -> None:
+def warn_if_map_has_sides_exchanged(
+    map_file: Path, image_shape: tuple[int, int], location: str, table_rows: Sequence[int] = ()
+) -> None:
     """Warn where the array of a .npy file has its image's proportions only with rows and columns exchanged.
 
-    `location` names the map in the message, and `rows` are its rows in a table.
+    `location` names the map in the message, and `table_rows` are its rows in a table.
     """
-    shape = _npy_shape_or_empty(file)
+    shape = _npy_shape_or_empty(map_file)
     if not _is_2d_and_cannot_cover(shape, image_shape) or not may_cover_whole_image(shape[::-1], image_shape):
         return
     warn(
@@ -181,8 +183,8 @@ def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str, rows
         "(height x width)",
         hint="it looks turned: the first axis of an array runs from the top down",
         value=shape,
-        rows=rows,
-        path=file,
+        rows=table_rows,
+        path=map_file,
     )
 
 
@@ -192,7 +194,7 @@ def warn_of_stretched_maps(
     """Warn of maps whose proportions are not those of their image, so that scoring stretches them.
 
     `files` are pairs of case and map, and `shapes` the (height, width) of the image of each case. Turned
-    maps, for which there is `warn_if_turned`, are left out.
+    maps, for which there is `warn_if_map_has_sides_exchanged`, are left out.
     """
     _warn_of_stretched_maps(
         [misfit for misfit in _misfit_shapes(files, shapes) if not misfit.is_turned], source

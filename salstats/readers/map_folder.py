@@ -142,7 +142,7 @@ def read_map_folder(
     if tasks is None:
         _check_any_task_in_truth(rows, true_masks, root)
     study_tasks = _tasks_to_read(tasks, rows, [true_masks, *human_masks], root)
-    rows_of_case = _rows_by_case(rows, true_masks, human_masks, root)
+    rows_of_case = _rows_by_case_with_map_or_mask(rows, true_masks, human_masks, root)
     cases = [
         _case_of_rows(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
         for case, case_rows in sorted(rows_of_case.items())
@@ -316,8 +316,8 @@ def _source_location(source: Path | MapRow, folder: Path, column: str | None) ->
     return location
 
 
-def _rows_by_case(
-    rows: Sequence[MapRow], true_masks: CaseFile, human_masks: Sequence[CaseFile], root: Path
+def _rows_by_case_with_map_or_mask(
+    rows: Sequence[MapRow], true_masks: CaseFile, human_masks: Sequence[CaseFile], folder: Path
 ) -> dict[str, list[MapRow]]:
     """Return the rows of each case to read, of cases in the truth first; a case with masks may have no row.
 
@@ -329,7 +329,7 @@ def _rows_by_case(
     for masks in human_masks:
         for case in masks.values:
             rows_of_case.setdefault(case, [])
-    for case in _warn_and_list_cases_left_out(rows_of_case, true_masks, human_masks, root):
+    for case in _warn_and_list_cases_left_out(rows_of_case, true_masks, human_masks, folder):
         del rows_of_case[case]
     return rows_of_case
 

@@ -18,7 +18,7 @@ from salstats.files.map_table import (
 from salstats.files.paths import check_folder
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import NA_STRINGS
-from salstats.readers.map_files import MAP_SUFFIXES, warn_if_turned
+from salstats.readers.map_files import MAP_SUFFIXES, warn_if_map_has_sides_exchanged
 from salstats.study import Series
 
 _NAN = float("nan")
@@ -156,7 +156,9 @@ def warn_of_turned_maps(
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        warn_if_turned(row.file, shape, f"{folder / TABLE_FILE}, row {row.row_number}", rows=[row.position])
+        warn_if_map_has_sides_exchanged(
+            row.file, shape, f"{folder / TABLE_FILE}, row {row.row_number}", table_rows=[row.position]
+        )
 
 
 def _checked_map_file(folder: Path, path: str, location: RowLocation) -> Path:

@@ -213,14 +213,14 @@ class _Unpickler(_PythonUnpickler):
 
     def fill_dict(self, keys_and_values: list[Any]) -> None:
         """Put a list of key, value, key, value, ... into the dict on top of the stack."""
-        keys = check_keys(keys_and_values[::2])
+        keys = checked_keys_of_dict_or_set(keys_and_values[::2])
         values = keys_and_values[1::2]
         self.container_on_top(dict).update(zip(keys, values, strict=True))
 
     def add_to_set(self) -> None:
         """Pop the values above the mark, and put them into the set below it."""
         items = self.pop_mark()
-        self.container_on_top(set).update(check_keys(items))
+        self.container_on_top(set).update(checked_keys_of_dict_or_set(items))
 
     def container_on_top(self, container_type: type) -> Any:
         """Return the container on top of the stack; raise where it has another type."""
@@ -233,7 +233,7 @@ class _Unpickler(_PythonUnpickler):
     def push_frozenset(self) -> None:
         """Pop the values above the mark, and push a new frozenset of them."""
         items = self.pop_mark()
-        self.append(frozenset(check_keys(items)))
+        self.append(frozenset(checked_keys_of_dict_or_set(items)))
 
     def push_byte_array(self) -> None:
         """Push bytes, which follow their number in eight bytes; fewer where the pickle ends before."""
@@ -258,24 +258,24 @@ _FUNCTIONS: dict[int, Callable[[_Unpickler], None]] = {
 }
 
 
-def check_keys(items: list[Any]) -> list[Any]:
+def checked_keys_of_dict_or_set(keys: list[Any]) -> list[Any]:
     """Return keys of a dict or set; raise where one is neither a plain value nor a flat tuple of such.
 
     Hashing a deeply nested tuple would overflow C's stack. Keys that were chosen to have equal hashes would
     take a time that grows with the square of their number. The hashes of text cannot be foreseen, so a tuple
     may hold text and at most one number, which must be small enough to have a hash of its own.
     """
-    for item in items:
-        parts = item if isinstance(item, tuple) else (item,)
+    for key in keys:
+        parts = key if isinstance(key, tuple) else (key,)
         numbers = [part for part in parts if not isinstance(part, str | bytes)]
         is_plain = len(numbers) < 2 and all(isinstance(number, _KEY_TYPES) for number in numbers)
         is_large = any(isinstance(number, int) and abs(number) >= _HASH_MODULUS for number in numbers)
         if not is_plain or is_large:
             raise DamagedPickleError(
-                f"a key in it is a value of type {type(item).__name__}, not text or a number that is one",
-                value=type(item).__name__,
+                f"a key in it is a value of type {type(key).__name__}, not text or a number that is one",
+                value=type(key).__name__,
             )
-    return items
+    return keys
 
 
 # replacements of the functions that pickles call to rebuild NumPy's arrays and plain containers
@@ -307,7 +307,7 @@ def _empty_bytes_refusing_arguments(*arguments: object) -> bytes:
 def _checked_dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
     """Make a dict of pairs whose keys are checked."""
     pairs = [(key, value) for key, value in items]
-    check_keys([key for key, _ in pairs])
+    checked_keys_of_dict_or_set([key for key, _ in pairs])
     return dict(pairs)
 
 
@@ -383,12 +383,12 @@ def checked_whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
 
 def _checked_set(items: Iterable[Any] = ()) -> set[Any]:
     """Make a set of checked values."""
-    return set(check_keys(list(items)))
+    return set(checked_keys_of_dict_or_set(list(items)))
 
 
 def _checked_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
     """Make a frozenset of checked values."""
-    return frozenset(check_keys(list(items)))
+    return frozenset(checked_keys_of_dict_or_set(list(items)))
 
 
 def _complex(real: Any, imaginary: Any) -> complex:

@@ -133,18 +133,18 @@ def majority_labels(
 
 
 def _majority_label(
-    readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int
+    readings: Sequence[Mapping[str, float]], labels: Sequence[str], min_equal_votes: int
 ) -> int | None:
-    """Return 1 where at least `at_least` readings mark a finding, 0 where that many mark none, else None."""
+    """Return 1 where `min_equal_votes` readings mark a finding, 0 where as many mark none, else None."""
     votes = []
     for reading in readings:
         marks = [reading[label] for label in labels if label in reading]
         # a reader without any of the labels does not vote
         if marks:
             votes.append(any(mark > 0 for mark in marks))
-    if votes.count(True) >= at_least:
+    if votes.count(True) >= min_equal_votes:
         return 1
-    if votes.count(False) >= at_least:
+    if votes.count(False) >= min_equal_votes:
         return 0
     return None
 

@@ -154,7 +154,7 @@ def read_scores(
     methods = _value_of_each_file(method, files, "method")
     metrics = _value_of_each_file(metric, files, "metric")
     joined_tables = [] if join is None else read_tables_to_join(join, options)
-    options.check_sheet_is_in_a_workbook([*files, *paths_of_joined_files(joined_tables)])
+    options.check_any_workbook_if_sheet_chosen([*files, *paths_of_joined_files(joined_tables)])
     joined_columns = all_columns_of_joined_files(joined_tables)
     frames = []
     origins = []
@@ -183,7 +183,7 @@ def read_scores(
     if scale is not None:
         make_text_plain(scores)
         warn_of_two_scales(scores, location)
-        scores = _scaled_scores(scores, scale)
+        scores = _scores_multiplied_by_scale(scores, scale)
         codes = codes.with_scores(scores["score"])
     warn_of_doubtful_scores(codes, location)
     del codes
@@ -241,7 +241,7 @@ def read_data(
     (file,) = _path_list(path)
     layout = checked_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_tables_to_join(join, options)
-    options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
+    options.check_any_workbook_if_sheet_chosen([file, *paths_of_joined_files(joined_tables)])
     table = with_layout_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
     table = table.renamed(undotted_names_by_column(table.columns))
     data = table.typed_frame(layout.case_columns)
@@ -320,7 +320,7 @@ def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     )
 
 
-def _scaled_scores(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
+def _scores_multiplied_by_scale(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
     """Return the scores multiplied by a factor, or by the factor of their metric, without rounding errors."""
     metrics = list(scores["metric"].unique())
     factors = dict(scale) if isinstance(scale, Mapping) else dict.fromkeys(metrics, scale)

@@ -177,7 +177,7 @@ class FileTable:
                 path=self.file,
             )
 
-    def text_or_empty(self, column: str) -> pd.Series:
+    def text_with_missing_as_empty(self, column: str) -> pd.Series:
         """Return a column of names as text, "" where a cell is missing or of blanks only.
 
         The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, except that the
@@ -188,7 +188,7 @@ class FileTable:
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):
             # whole numbers need no check as names
-            return _integers_as_text_or_empty(cells)
+            return _integers_as_text_with_missing_as_empty(cells)
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
             doubtful = _doubtful_names(names)
@@ -200,28 +200,28 @@ class FileTable:
                 [identifier_or_none_if_unusable(value) for value in cells], cells.index, object, column
             )
             doubtful = list(names.unique())
-        self._check_names(column, names, doubtful)
+        self._refuse_invalid_names(column, names, doubtful)
         names = names.astype(TEXT)
         if column == "seed":
             names = names.replace({name: seed_without_decimal_zero(name) for name in names.unique()})
         return names
 
     def coded_text(self, column: str) -> pd.Series:
-        """Return `text_or_empty` of a column as an Arrow dictionary, with empty cells missing."""
+        """Return a column's `text_with_missing_as_empty` as an Arrow dictionary, with empty cells missing."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
-            return as_arrow_dictionary(_integers_as_text_or_empty(cells))
+            return as_arrow_dictionary(_integers_as_text_with_missing_as_empty(cells))
         if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_arrow_dictionary(cells)):
-            cells = self.text_or_empty(column)
+            cells = self.text_with_missing_as_empty(column)
         names = as_arrow_dictionary(cells)
         if _doubtful_names(sorted_distinct_values(names)):
             # cells of blanks only are missing
-            names = as_arrow_dictionary(self.text_or_empty(column))
+            names = as_arrow_dictionary(self.text_with_missing_as_empty(column))
         return names
 
-    def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
-        """Raise ColumnError for the first cell whose name is invalid, among the distinct `doubtful` names."""
-        for name in doubtful:
+    def _refuse_invalid_names(self, column: str, names: pd.Series, doubtful_names: Iterable[str]) -> None:
+        """Raise ColumnError for the first cell whose name is invalid, among the distinct `doubtful_names`."""
+        for name in doubtful_names:
             reason = _name_problem_or_none(name)
             if reason:
                 is_bad = np.array([cell == name for cell in names])
@@ -253,7 +253,7 @@ class FileTable:
 
     def nonempty_texts(self, column: str) -> list[str]:
         """Return a column of names as a list; raise where one is empty."""
-        names = self.text_or_empty(column).to_list()
+        names = self.text_with_missing_as_empty(column).to_list()
         if "" in names:
             position = names.index("")
             raise self.error_class(
@@ -267,7 +267,7 @@ class FileTable:
 
     def distinct_cases(self) -> list[str]:
         """Return the column `case` as a list; raise where a case is empty or in two rows."""
-        names = self.text_or_empty("case")
+        names = self.text_with_missing_as_empty("case")
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "is there twice")):
             if is_bad.any():
                 position = int(np.flatnonzero(is_bad.to_numpy())[0])
@@ -466,7 +466,7 @@ class FileTable:
             if is_name and coded:
                 typed_columns[column] = self.coded_text(column)
             elif is_name:
-                text = self.text_or_empty(column)
+                text = self.text_with_missing_as_empty(column)
                 # an empty reader or seed does not apply; later checks find other identifiers that are empty
                 typed_columns[column] = text.where(text.ne(""))
             elif column == "score" and "case" in self.cells.columns:
@@ -499,7 +499,7 @@ def _decimal_comma_hint_and_option(other_cells: pd.Series) -> tuple[Message, str
     return Message("read the file with ", Setting("decimal", ",")), "decimal"
 
 
-def _integers_as_text_or_empty(cells: pd.Series) -> pd.Series:
+def _integers_as_text_with_missing_as_empty(cells: pd.Series) -> pd.Series:
     """Return whole numbers as text, "" where a cell is missing."""
     import pyarrow as pa
 

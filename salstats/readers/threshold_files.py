@@ -44,7 +44,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     keys = pd.Series([*zip(tasks, _series_text_of_each_row(table), strict=True)], dtype=object)
     values = table.numbers(column)
     numbers: dict[TaskAndSeries, float] = {}
-    for row in np.flatnonzero(_is_row_to_use(table, keys)).tolist():
+    for row in np.flatnonzero(_is_chosen_or_best_mean_iou_row(table, keys)).tolist():
         key = keys[row]
         if key in numbers:
             raise ColumnError(
@@ -113,12 +113,15 @@ def _series_text_of_each_row(table: FileTable) -> list[str] | list[None]:
     if not columns:
         return [None] * len(table)
     table.check_columns(["method"], f"it has {columns[0]!r}")
-    texts = [table.nonempty_texts("method"), *(table.text_or_empty(column) for column in columns[1:])]
+    texts = [
+        table.nonempty_texts("method"),
+        *(table.text_with_missing_as_empty(column) for column in columns[1:]),
+    ]
     # names without the models and seeds that are empty
     return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
-def _is_row_to_use(table: FileTable, keys: pd.Series) -> np.ndarray:
+def _is_chosen_or_best_mean_iou_row(table: FileTable, task_and_series_keys: pd.Series) -> np.ndarray:
     """Return True for each row to use: those chosen, or with the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"
@@ -126,7 +129,7 @@ def _is_row_to_use(table: FileTable, keys: pd.Series) -> np.ndarray:
     if _MEAN_IOU_COLUMN not in table.columns:
         return np.ones(len(table), dtype=bool)
     means = pd.Series(table.numbers(_MEAN_IOU_COLUMN)).dropna()
-    best_rows = means.groupby(keys[means.index]).idxmax()
+    best_rows = means.groupby(task_and_series_keys[means.index]).idxmax()
     return np.isin(np.arange(len(table)), best_rows)
 
 

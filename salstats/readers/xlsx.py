@@ -109,7 +109,7 @@ def _read_header_and_rows(
         sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
         has_formulas_or_merged_cells = any(_FORMULA_OR_MERGED_XML.search(sheet) for sheet in sheets)
         # openpyxl makes every cell of a merged range, however large, from its short reference
-        n_merged = sum(_n_merged_cells(sheet) for sheet in sheets)
+        n_merged = sum(_n_cells_in_merged_ranges(sheet) for sheet in sheets)
         check_size(n_merged * BYTES_PER_SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
         del sheets
     sheet = _chosen_sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
@@ -167,7 +167,7 @@ def _header_name(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _n_merged_cells(sheet_xml: bytes) -> int:
+def _n_cells_in_merged_ranges(sheet_xml: bytes) -> int:
     """Count the cells in the merged ranges of a sheet's XML."""
     from openpyxl.utils import range_boundaries
 

@@ -15,7 +15,7 @@ from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
 from salstats.jobs import batch_results
 from salstats.metrics.registry import METRICS, metrics_computed_from
-from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement
+from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement_among_maps
 from salstats.scoring.cases import ScoreAndReason, agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, drop_empty_columns, frame_of, row_identifiers
@@ -209,7 +209,7 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
     maps, map_masks = _maps_and_masks(case, task, group_predictions, mask)
     map_agreement = None
     if len(maps) > 1:
-        map_agreement = agreement(maps, map_masks)
+        map_agreement = agreement_among_maps(maps, map_masks)
     rows = []
     for name in AGREEMENT_METRICS:
         score, reason = _score(name, map_agreement)

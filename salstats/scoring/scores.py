@@ -12,7 +12,7 @@ import pandas as pd
 from salstats import __version__
 from salstats.checks import check_choice, quoted
 from salstats.errors import Call, Message, SalstatsError, Setting, warn
-from salstats.files.finished_cases import checkpoint_folder, load_or_compute_frame
+from salstats.files.finished_cases import load_or_compute_frame, make_or_check_checkpoint_folder
 from salstats.jobs import batch_results
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
@@ -281,7 +281,7 @@ def score(
     work = partial(_score_cases, rule=rule, truth_rule=study.truth)
     if resume is not None:
         settings_text = f"salstats {__version__} score {rule} {study.truth}"
-        folder = checkpoint_folder(resume)
+        folder = make_or_check_checkpoint_folder(resume)
         work = partial(load_or_compute_frame, work=work, folder=folder, settings_text=settings_text)
     frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     scores = pd.concat(frames, ignore_index=True)

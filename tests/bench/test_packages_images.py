@@ -207,14 +207,17 @@ OF_MASKS = {
     "convex_hull: scikit-image": (hulls.convex_hull, skimage.morphology.convex_hull_image),
     "boundary: SciPy": (boundaries.boundary, lambda mask: mask & ~ndimage.binary_erosion(mask)),
     "boundary: scikit-image": (boundaries.boundary, outer_boundary),
-    "fill_holes_and_drop_specks: SciPy and scikit-image": (otsu.fill_holes_and_drop_specks, refilled),
+    "fill_holes_and_drop_single_pixels: SciPy and scikit-image": (
+        otsu.fill_holes_and_drop_single_pixels,
+        refilled,
+    ),
     "areas of parts by OpenCV: scikit-image": (cv2_areas, library_areas),
 }
 
 
 #: Masks for which the library comes near three times or is quicker; the other kind decides.
 UNDECIDED = {
-    "fill_holes_and_drop_specks: SciPy and scikit-image": ("speckled",),
+    "fill_holes_and_drop_single_pixels: SciPy and scikit-image": ("speckled",),
     "areas of parts by OpenCV: scikit-image": ("blob",),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.finished_cases import checkpoint_folder, load_or_compute_frame
+from salstats.files.finished_cases import load_or_compute_frame, make_or_check_checkpoint_folder
 from salstats.images.masks import encode
 from salstats.study import Case, Content, Prediction, Series, Truth, returned_unchanged
 
@@ -128,21 +128,21 @@ def test_a_case_whose_computation_fails_leaves_no_file(tmp_path):
 
 
 def test_the_folder_is_made_and_may_hold_finished_cases(tmp_path):
-    folder = checkpoint_folder(tmp_path / "finished")
+    folder = make_or_check_checkpoint_folder(tmp_path / "finished")
     assert folder == tmp_path / "finished"
     assert folder.is_dir()
     run(folder, case_of())
-    assert checkpoint_folder(str(folder)) == folder
+    assert make_or_check_checkpoint_folder(str(folder)) == folder
 
 
 def test_a_folder_of_other_files_and_a_file_are_errors(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("mine")
     with raises(InputFileError, path=tmp_path, value="notes.txt", hint="name an empty folder"):
-        checkpoint_folder(tmp_path)
+        make_or_check_checkpoint_folder(tmp_path)
     with raises(InputFileError, path=file, hint="name a folder"):
-        checkpoint_folder(file)
+        make_or_check_checkpoint_folder(file)
     with raises(InputFileError, path=tmp_path / "no" / "folder") as caught:
-        checkpoint_folder(tmp_path / "no" / "folder")
+        make_or_check_checkpoint_folder(tmp_path / "no" / "folder")
     assert isinstance(caught.value.__cause__, FileNotFoundError)
     assert file.read_text() == "mine"

@@ -15,13 +15,13 @@ import salstats as ss
 from salstats.errors import InputFileError
 from salstats.files.outputs import _LOCK_FILE as LOCK
 from salstats.files.outputs import (
+    acquire_folder_lock,
     check_target,
-    lock_folder,
     naming_write_errors,
     page_stems,
     permissions_of,
+    release_folder_lock,
     replacing_file,
-    unlock_folder,
     write_files,
 )
 
@@ -87,18 +87,18 @@ def test_a_link_that_leads_nowhere_is_not_replaced(tmp_path):
 
 #: Takes the lock of a folder, says so, and waits.
 HOLD = (
-    "import pathlib, sys, time; from salstats.files.outputs import lock_folder\n"
-    "held = lock_folder(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+    "import pathlib, sys, time; from salstats.files.outputs import acquire_folder_lock\n"
+    "held = acquire_folder_lock(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
 )
 
 
 def test_a_folder_has_one_holder_until_it_is_given_back(tmp_path):
-    held = lock_folder(tmp_path)
+    held = acquire_folder_lock(tmp_path)
     with raises(InputFileError, path=tmp_path, hint="wait until it ends"):
-        lock_folder(tmp_path)
-    unlock_folder(held)
+        acquire_folder_lock(tmp_path)
+    release_folder_lock(held)
     assert list(tmp_path.iterdir()) == []
-    unlock_folder(lock_folder(tmp_path))
+    release_folder_lock(acquire_folder_lock(tmp_path))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
@@ -106,22 +106,22 @@ def test_it_ends_with_a_process_that_is_killed(tmp_path):
     running = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert running.stdout.readline() == "held\n"
     with raises(InputFileError, path=tmp_path, hint="wait until it ends"):
-        lock_folder(tmp_path)
+        acquire_folder_lock(tmp_path)
     running.kill()
     running.communicate()
     assert (tmp_path / LOCK).exists()
-    unlock_folder(lock_folder(tmp_path))
+    release_folder_lock(acquire_folder_lock(tmp_path))
     assert not (tmp_path / LOCK).exists()
 
 
 #: Takes the lock of a folder, forks, and says what the child's end has left of it.
 FORK = (
-    "import os, pathlib, sys; from salstats.files.outputs import lock_folder\n"
-    "held = lock_folder(pathlib.Path(sys.argv[1]))\n"
+    "import os, pathlib, sys; from salstats.files.outputs import acquire_folder_lock\n"
+    "held = acquire_folder_lock(pathlib.Path(sys.argv[1]))\n"
     "child = os.fork()\n"
     "if not child: sys.exit()\n"
     "os.waitpid(child, 0)\n"
-    "try: lock_folder(pathlib.Path(sys.argv[1])); print('lost')\n"
+    "try: acquire_folder_lock(pathlib.Path(sys.argv[1])); print('lost')\n"
     "except ValueError: print('held')"
 )
 
@@ -140,8 +140,8 @@ def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     with warns(value=errno.ENOLCK, path=tmp_path):
-        held = lock_folder(tmp_path)
-    unlock_folder(held)
+        held = acquire_folder_lock(tmp_path)
+    release_folder_lock(held)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -149,7 +149,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path):
     (tmp_path / "target").write_text("mine")
     (tmp_path / LOCK).symlink_to(tmp_path / "target")
     with raises(InputFileError, value=errno.ELOOP, path=tmp_path):
-        lock_folder(tmp_path)
+        acquire_folder_lock(tmp_path)
 
 
 def test_pages_after_the_first_have_a_number():

@@ -10,7 +10,7 @@ from salstats.files.paths import (
     check_folder,
     check_path_unless_missing,
     check_plain,
-    forbidding_outputs_as_inputs,
+    forbidding_to_read_outputs,
     record_output_to_replace,
 )
 
@@ -38,7 +38,7 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
     os.link(file, tmp_path / "other.csv")
     record_output_to_replace(file)
     check_plain(file)
-    with forbidding_outputs_as_inputs():
+    with forbidding_to_read_outputs():
         check_plain(file)
         record_output_to_replace(file)
         # a file that does not exist yet is nobody's input

@@ -27,7 +27,11 @@ from torch_pickles import archive, call, entries, name, storage_id, stream, tens
 import salstats as ss
 from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
-from salstats.readers.case_json import read_outline_vertices, read_points_as_row_col, read_segmentations
+from salstats.readers.case_json import (
+    read_outlines_as_vertices_xy,
+    read_points_as_row_col,
+    read_segmentations,
+)
 from salstats.readers.case_tables import read_prob_and_label_by_case, read_spacing_mm_by_case
 from salstats.readers.image_files import image_shape, read_picture
 from salstats.readers.map_files import read_map, read_mask, read_rle
@@ -110,7 +114,7 @@ _BY_NAME: dict[str, Callable[[Path], object]] = {
     "spacing.csv": read_spacing_mm_by_case,
     "tuning.csv": read_thresholds,
     "masks.json": lambda file: read_segmentations(file, str),
-    "outlines.json": lambda file: read_outline_vertices(file, str),
+    "outlines.json": lambda file: read_outlines_as_vertices_xy(file, str),
     "points.json": lambda file: read_points_as_row_col(file, str),
 }
 

@@ -76,10 +76,10 @@ def test_size_counts_sides_and_the_border_counts_corners():
         "...#..",
     )
     # apart, two pixels at a corner are too small for 2 of 36
-    assert not large_regions_off_border_mask(mask, min_share=2 / 36).any()
+    assert not large_regions_off_border_mask(mask, min_share_of_image=2 / 36).any()
     # and without a least size both stay; (5, 3) and (4, 4) touch the border
     np.testing.assert_array_equal(
-        np.argwhere(large_regions_off_border_mask(mask, min_share=0)), [[1, 1], [2, 2]]
+        np.argwhere(large_regions_off_border_mask(mask, min_share_of_image=0)), [[1, 1], [2, 2]]
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage
 
 from salstats.images.map_steps import grey_levels, rescale, resize
-from salstats.images.otsu import above_otsu, fill_holes_and_drop_specks, jet_smoothed
+from salstats.images.otsu import above_otsu, fill_holes_and_drop_single_pixels, grey_smoothed_through_jet
 
 
 @pytest.mark.parametrize("part", ["some_study_maps", "sample_maps"])
@@ -35,7 +35,7 @@ def test_refill_is_filling_and_dropping_by_labels(share):
     rng = np.random.default_rng(1)
     for _ in range(200):
         mask = rng.random(rng.integers(1, 25, 2)) < share
-        assert np.array_equal(fill_holes_and_drop_specks(mask), refilled(mask))
+        assert np.array_equal(fill_holes_and_drop_single_pixels(mask), refilled(mask))
 
 
 @pytest.mark.parametrize("sigma", [1, 2, 6])
@@ -44,20 +44,20 @@ def test_refill_fills_what_lies_in_holes_of_what_lies_in_holes(sigma):
     mask = smooth > np.median(smooth)
     mask[0], mask[-1], mask[:, 0], mask[:, -1] = (False,) * 4
     mask[1, 1:-1], mask[-2, 1:-1], mask[1:-1, 1], mask[1:-1, -2] = (True,) * 4
-    assert fill_holes_and_drop_specks(mask)[1:-1, 1:-1].all()
+    assert fill_holes_and_drop_single_pixels(mask)[1:-1, 1:-1].all()
     mask[1, 1] = mask[1, 2] = mask[2, 1] = False  # the frame is open at a corner
-    assert not fill_holes_and_drop_specks(mask).all()
-    assert np.array_equal(fill_holes_and_drop_specks(mask), refilled(mask))
+    assert not fill_holes_and_drop_single_pixels(mask).all()
+    assert np.array_equal(fill_holes_and_drop_single_pixels(mask), refilled(mask))
 
 
 @pytest.mark.parametrize("shape", [(40_000, 30), (30, 40_000)])
 def test_refill_fills_holes_of_images_longer_than_32767_pixels(shape):
     frame = np.ones(shape, bool)
     frame[3:-3, 3:-3] = False
-    assert fill_holes_and_drop_specks(frame).all()
+    assert fill_holes_and_drop_single_pixels(frame).all()
 
 
 def test_the_jet_detour_has_the_scripts_greys(shared):
     held = json.loads((shared / "oracles/chexlocalize/jet_gray_lut.json").read_text())
-    smoothed = jet_smoothed(np.arange(256, dtype=np.uint8).reshape(16, 16), 1)
+    smoothed = grey_smoothed_through_jet(np.arange(256, dtype=np.uint8).reshape(16, 16), 1)
     np.testing.assert_array_equal(smoothed.ravel(), 255 - np.array(held["gray_of_u8"]))

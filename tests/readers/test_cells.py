@@ -245,7 +245,7 @@ def test_values_that_differ_by_a_blank_are_a_warning(recwarn):
 
 def test_a_sheet_is_chosen_of_a_workbook():
     chosen = TableOptions(sheet="two")
-    chosen.check_sheet_is_in_a_workbook([Path("a.csv"), Path("b.XLSX")])
-    TableOptions().check_sheet_is_in_a_workbook([Path("a.csv")])
+    chosen.check_any_workbook_if_sheet_chosen([Path("a.csv"), Path("b.XLSX")])
+    TableOptions().check_any_workbook_if_sheet_chosen([Path("a.csv")])
     with raises(InputFileError, option="sheet", value="two", path="a.csv"):
-        chosen.check_sheet_is_in_a_workbook([Path("a.csv"), Path("b.tsv")])
+        chosen.check_any_workbook_if_sheet_chosen([Path("a.csv"), Path("b.tsv")])

@@ -21,7 +21,7 @@ from salstats.readers.map_files import (
     read_map,
     read_mask,
     read_rle,
-    warn_if_turned,
+    warn_if_map_has_sides_exchanged,
     warn_of_stretched_maps,
 )
 from salstats.readers.pickle_machine import UnsafePickleError
@@ -433,7 +433,7 @@ def test_a_map_that_does_not_cover_its_image_is_said(tmp_path, shape, is_turned,
     np.save(file, np.zeros(shape))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_if_turned(file, (50, 100), "map a", rows=[3])
+        warn_if_map_has_sides_exchanged(file, (50, 100), "map a", table_rows=[3])
         warn_of_stretched_maps([("a", file), ("unknown", file)], {"a": (50, 100)}, tmp_path)
     messages = [each.message for each in caught]
     assert len(messages) == is_turned + is_stretched

@@ -16,7 +16,7 @@ from salstats.readers.pickle_machine import (
     Pending,
     UnsafePickleError,
     array_of_bytes,
-    check_keys,
+    checked_keys_of_dict_or_set,
     checked_whole_numbers,
     read_allowed_pickle,
 )
@@ -216,7 +216,7 @@ def test_a_pickle_cut_short_anywhere_is_damaged():
     "key", ["a", b"a", 3, -0.5, None, True, 2**61 - 2, ("a", "b"), ("a", 3), (), (b"a", None)]
 )
 def test_keys_that_hash_quickly_are_keys(key):
-    assert check_keys([key]) == [key]
+    assert checked_keys_of_dict_or_set([key]) == [key]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_keys_that_hash_quickly_are_keys(key):
 )
 def test_keys_whose_hashes_can_be_chosen_are_none(key):
     with pytest.raises(DamagedPickleError):
-        check_keys(["a", key])
+        checked_keys_of_dict_or_set(["a", key])
 
 
 def test_an_array_has_exactly_the_bytes_of_its_shape():

@@ -288,7 +288,7 @@ def test_names_are_text_scores_numbers_and_the_rest_what_it_holds():
 )
 def test_a_name_in_doubt_is_named_with_its_row(name, match):
     with raises(ColumnError, column="reader", rows=(1,), value=name, match=match):
-        table(reader=["b", name]).text_or_empty("reader")
+        table(reader=["b", name]).text_with_missing_as_empty("reader")
 
 
 def test_a_header_alone_is_an_error_unless_it_may_be(text_file):

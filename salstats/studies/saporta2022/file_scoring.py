@@ -15,7 +15,7 @@ import salstats as ss
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.errors import Message, SalstatsError, Setting, warn
-from salstats.files.finished_cases import checkpoint_folder
+from salstats.files.finished_cases import make_or_check_checkpoint_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.background_images import check_images
 from salstats.readers.chexlocalize import DEFAULT_METHOD, SPLITS, split_in_name
@@ -170,7 +170,7 @@ def read_unscored_study(options: argparse.Namespace) -> UnscoredStudy:
     """Read and check all that does not need a score: the study, its validation study and its features."""
     if options.resume is not None:
         # A folder that cannot be used is an error now, not after the files are read.
-        checkpoint_folder(options.resume)
+        make_or_check_checkpoint_folder(options.resume)
     check_enough_replicates(options.replicates)
     check_images(options.images)
     if options.colormap is not None and options.smooth is None:
