@@ -268,12 +268,12 @@ def counted(n: float, singular: str, plural_text: str = "") -> str:
 def counted_range(values: Iterable[float], singular: str) -> str:
     """Return a count or a range of counts with its noun.
 
-    >>> counted_range([1, 1], "case"), counted_range([1, 3], "case")
-    ('1 case', '1 to 3 cases')
+    >>> counted_range([1, 1], "case"), counted_range([0, 1], "case")
+    ('1 case', '0 to 1 cases')
     """
     counts = list(values)
     noun_text = plural(singular)
-    if max(counts) == 1:
+    if min(counts) == max(counts) == 1:
         noun_text = noun_of_identifier(singular)
     return f"{count_range_text(counts)} {noun_text}"
 
