@@ -127,7 +127,7 @@ def reader_overlap(
     Notes
     -----
     A mean over rows weighs a case by its pairs, three of three readers and six of four. Its interval
-    resamples cases, or patients, with all their pairs, and speaks of these readers.
+    resamples cases, or patients, with all their pairs, and applies to these readers.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def test_readers_who_are_fixed_are_said_once():
     of_some = interval("t").assign(inference_to=["these readers", None])
     assert limits_and_caution_note(read(of_some)).count(INFERENCE_SENTENCES[THESE_READERS]) == 1
     of_all = interval("t").assign(inference_to="readers and cases")
-    assert limits_and_caution_note(read(of_all)).endswith("Intervals speak of readers and cases in general.")
+    assert limits_and_caution_note(read(of_all)).endswith("Intervals apply to readers and cases in general.")
 
 
 def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():

@@ -56,7 +56,7 @@ TEMPLATE = (
     (
         Sentence("{repeated_rows}"),
         Sentence(
-            "{fixed_capital} were taken as fixed: intervals and P values speak of these {fixed}, not of "
+            "{fixed_capital} were taken as fixed: intervals and P values apply to these {fixed}, not to "
             "{fixed} in general, which would take a multi-reader multi-case analysis{as_readers} "
             "(Obuchowski and Rockette 1995; salstats.mrmc{renamed}).",
         ),

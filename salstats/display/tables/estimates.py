@@ -424,7 +424,7 @@ def _raters_and_cases_note(estimates: Estimates) -> str:
     raters = NOUN_OF_COLUMN[rater]
     fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(NOUNS_OF_FIXED_FACTORS)))
     fixed = joined([short_label(term) for term in fixed_rows.distinct_values("term")])
-    return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
+    return f"{text} Intervals of {fixed} apply to these {raters}, the others to {raters} in general."
 
 
 def _model_note(estimates: Estimates, labels: Labels) -> str:

@@ -32,17 +32,17 @@ def _fixed_factors_sentence(nouns: Sequence[str]) -> str:
     """Return the sentence that readers, trainings, or both are fixed."""
     text = " and ".join(nouns)
     fixed = fixed_factor_text(nouns)
-    return f"{text.capitalize()} are fixed: intervals speak of {fixed}, not of {text} in general."
+    return f"{text.capitalize()} are fixed: intervals apply to {fixed}, not to {text} in general."
 
 
 #: Sentences on the populations that intervals hold for, by the column `inference_to`.
 INFERENCE_SENTENCES = {
     **{value: _fixed_factors_sentence(nouns) for value, nouns in NOUNS_OF_FIXED_FACTORS.items()},
     **{
-        random_factor_text(noun): f"Intervals speak of {random_factor_text(noun)} in general."
+        random_factor_text(noun): f"Intervals apply to {random_factor_text(noun)} in general."
         for noun in (READERS, TRAININGS)
     },
-    "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
+    "these cases": "Cases are fixed: intervals apply to these cases, and to readers in general.",
 }
 
 #: Labels of methods that are common nouns, which begin with a small letter inside a sentence.

@@ -252,7 +252,7 @@ def warn_single_units(interval_name: str, is_single_unit: NDArray[np.bool_], key
         warn(
             f"no {interval_name} limits for ",
             named_groups(keys, is_single_unit),
-            ": a sample of one unit says nothing of how others differ from it",
+            ": a single unit does not show how much units differ",
             option="interval",
             value=interval_name,
             column="n_units",

@@ -306,7 +306,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
     if np.isinf(table[["conf_low", "conf_high"]].to_numpy()).any():
         units = "1 unit" if n_units == 1 else f"{n_units} units"
         notes.add(
-            "limits without an end, as units are too few,",
+            "infinite limits, as there are too few units,",
             Message(model.label, f": {units}"),
             column="conf_high",
         )

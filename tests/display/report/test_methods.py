@@ -339,7 +339,7 @@ def test_thresholds_by_name_are_told_beside_numbers():
 
 def test_readers_who_are_fixed_are_told_with_what_speaks_of_others():
     text = told(means=frame(MEAN | {"inference_to": "these readers"}))
-    assert "intervals and P values speak of these readers, not of readers in general" in text
+    assert "intervals and P values apply to these readers, not to readers in general" in text
     assert "multi-reader multi-case analysis (Obuchowski and Rockette 1995; salstats.mrmc)." in text
     assert "eaders" not in told()
 
@@ -406,7 +406,7 @@ def test_rows_of_several_readers_and_seeds_are_told():
 
 def test_trainings_that_are_fixed_stand_in_the_place_of_readers():
     text = told(means=frame(MEAN | {"inference_to": "these trainings"}))
-    assert "Trainings were taken as fixed: intervals and P values speak of these trainings" in text
+    assert "Trainings were taken as fixed: intervals and P values apply to these trainings" in text
     assert "analysis, with trainings in the place of readers (Obuchowski" in text
     assert "salstats.mrmc of scores whose column seed or model is renamed to reader)" in text
 

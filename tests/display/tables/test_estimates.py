@@ -425,7 +425,7 @@ def test_agreement_is_called_by_name_and_none_of_it_is_bold():
     assert "Bold" not in text
     readers = scores.query("metric == 'iou'").rename(columns={"method": "reader"}).assign(method="any")
     found = ss.agreement(readers, form=["icc2", "icc3"])
-    assert "Intervals of ICC(3,1) speak of these readers, the others of readers in general." in (
+    assert "Intervals of ICC(3,1) apply to these readers, the others to readers in general." in (
         ss.table_estimates(found).as_raw_html()
     )
 

@@ -23,7 +23,7 @@ def test_means_are_shown_with_what_differs_and_the_test_of_all(found):
     html = ss.table_estimates(found).as_raw_html()
     for text in (
         "−0.002 (−0.023, 0.018)",
-        "95% CI: Obuchowski-Rockette, jackknife covariances. Intervals speak of readers and cases in",
+        "95% CI: Obuchowski-Rockette, jackknife covariances. Intervals apply to readers and cases in",
         "455 scores of 91 cases by 5 readers per estimate; none undefined.",
         "Underlined: differs from uniform",
         "All equal: F(2, 3,923) = 11.55, P &lt; 0.001.",

@@ -105,11 +105,11 @@ def test_agreement_of_trainings_speaks_of_trainings_at_large_where_that_of_reade
         "icc3": [TRAININGS],
     }
     html = ss.table_estimates(found[found["method"].eq("cam")]).as_raw_html()
-    assert "Intervals of ICC(3,1) speak of these trainings, the others of trainings in general." in html
+    assert "Intervals of ICC(3,1) apply to these trainings, the others to trainings in general." in html
 
 
 def test_tables_and_captions_say_that_trainings_are_fixed():
-    sentence = "Trainings are fixed: intervals speak of these trainings, not of trainings in general."
+    sentence = "Trainings are fixed: intervals apply to these trainings, not to trainings in general."
     means = ss.summarize(beside_a_human("seed"))
     assert sentence in ss.table_estimates(means).as_raw_html()
     assert sentence in ss.plot_intervals(means).labels.caption.replace("\n", " ")

@@ -61,7 +61,7 @@ def test_few_units_are_sent_to_the_interval_that_is_recommended(six, term, estim
 #: Numbers on which little can be said, and what is said of them.
 LITTLE = {
     "two cases": ("rest on 1 degree of freedom", lambda: pairs([0.2, 0.6], [0.1, 0.2])),
-    "one case": ("a sample of one unit says nothing", lambda: pairs([0.2], [0.1])),
+    "one case": ("a single unit does not show how much units differ", lambda: pairs([0.2], [0.1])),
     "mostly zeros": (
         "only 3 of 10 units have",
         lambda: pairs([0.3, 0.5, 0.6, *[0.0] * 7], [0.2, 0.3, 0.1, *[0.0] * 7]),
