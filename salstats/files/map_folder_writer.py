@@ -133,13 +133,13 @@ class MapFolder:
         _make_or_check_map_folder(self.folder)
         self._lock = acquire_folder_lock(self.folder)
         try:
-            self._read_table_and_drop_overwritten()
+            self._read_table_and_delete_overwritten_maps()
         except BaseException:
             release_folder_lock(self._lock)
             raise
         self._is_open = True
 
-    def _read_table_and_drop_overwritten(self) -> None:
+    def _read_table_and_delete_overwritten_maps(self) -> None:
         """Read the table, delete the maps to be made anew, and remove the temporary files of killed runs."""
         table = self.folder / TABLE_FILE
         self._columns: list[str] = []

@@ -127,7 +127,7 @@ def chosen_metrics(
             problem = problem_of_others if name in METRICS else "is unknown"
             raise ValueRangeError(
                 f"metric {name!r} {problem}",
-                hint=f"{_suggestion(name, choices)}choose from {quoted(choices)}",
+                hint=f"{_beginning_of_unknown_metric_hint(name, choices)}choose from {quoted(choices)}",
                 option="metrics",
                 value=name,
                 choices=choices,
@@ -139,7 +139,7 @@ def chosen_metrics(
     return names
 
 
-def _suggestion(name: str, choices: Sequence[str]) -> str:
+def _beginning_of_unknown_metric_hint(name: str, choices: Sequence[str]) -> str:
     """Return the beginning of a hint: the metric that an unknown name may mean; empty if none is known."""
     literature_name = name.replace("-", "_").replace(" ", "_")
     if literature_name in _NOT_HERE:

@@ -68,7 +68,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
-        for row_index, row in _image_and_annotation_rows(file):
+        for row_index, row in _numbered_image_and_annotation_rows(file):
             name = row[IMAGE_COLUMN]
             # as a spreadsheet counts: the header is row 1
             row_text = f"{file}, row {row_index + 2}"
@@ -107,7 +107,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     }
 
 
-def _image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _numbered_image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each row of a table, numbered from 0, as text by column: the image, then its annotation."""
     # the csv module has one limit for the whole program
     earlier_limit = csv.field_size_limit(_MAX_CELL_CHARACTERS)

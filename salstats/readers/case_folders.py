@@ -202,7 +202,7 @@ def read_folders(
     _check_cases_in_common_with_truth(files)
     study_tasks = _tasks_to_read(files, tasks)
     sizes = _image_shape_by_case(files, paths["images"])
-    _warn_of_unmatched_cases_and_files(files, sizes, study_tasks)
+    _warn_of_true_masks_or_predictions_unmatched(files, sizes, study_tasks)
     for map_series, files_of_task in files.maps.items():
         maps_of_cases = [item for files_of_case in files_of_task.values() for item in files_of_case.items()]
         warn_of_turned_and_stretched_maps(maps_of_cases, sizes, files.map_folders[map_series])
@@ -372,7 +372,7 @@ def _check_cases_in_common_with_truth(files: _StudyFiles) -> None:
         check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
 
 
-def _warn_of_unmatched_cases_and_files(
+def _warn_of_true_masks_or_predictions_unmatched(
     files: _StudyFiles, sizes: Mapping[str, tuple[int, int]], tasks: Collection[str]
 ) -> None:
     """Warn of masks of `tasks` in the truth that a method or reader lacks, and of cases not in the truth.

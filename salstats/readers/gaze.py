@@ -318,13 +318,13 @@ def _recordings(folder: Path, image_rows: pd.DataFrame) -> tuple[Recording, ...]
     return tuple(recordings)
 
 
-def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
+def _recording(folder: Path, row: Any, reader_unless_discarded: str | None) -> Recording:
     """Make the recording of a row of the metadata, its fixations read, checked and counted."""
     recording_folder = folder / row.id
     file = recording_folder / FIXATIONS_FILE
     # the file may be read by a process whose working directory differs
     read = partial(read_fixations, file.absolute())
-    recording = Recording(row.id, reader, read, str(file), labels=row.labels)
+    recording = Recording(row.id, reader_unless_discarded, read, str(file), labels=row.labels)
     if row.discarded:
         return replace(recording, excluded=DISCARDED)
     fixations, n_overlapping = read_fixations_and_n_overlapping(file)

@@ -183,14 +183,14 @@ def _warn_of_stretched_maps(
         )
 
 
-def _map_name_or_none_for_picture(file: Path, cases: Container[str]) -> str | None:
+def _map_file_stem_or_none_for_picture(file: Path, case_and_image_names: Container[str]) -> str | None:
     """Return a file's name without ending, or p1_t0 or p1_t0_METHOD in a folder of the study's own code.
 
     None for a picture beside a map in such a folder.
     """
     folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
     name_match = _NAME_IN_PHASE_FOLDER.fullmatch(file.stem)
-    if folder_match is None or name_match is None or file.stem in cases:
+    if folder_match is None or name_match is None or file.stem in case_and_image_names:
         return file.stem
     trial = name_match["trial"]
     if file.suffix != ".npy" and file.with_name(f"{trial}.npy").exists():
@@ -211,7 +211,9 @@ def _file_by_case(
     files without a method's name are. Warn of files of no case; raise where no case has a file.
     """
     study_names = {*image_of_case, *image_of_case.values()}
-    files = find_case_files(folder, suffixes, partial(_map_name_or_none_for_picture, cases=study_names))
+    files = find_case_files(
+        folder, suffixes, partial(_map_file_stem_or_none_for_picture, case_and_image_names=study_names)
+    )
     trials: dict[str, re.Match[str]] = {}
     for name in files:
         trial = _PHASE_AND_TRIAL_NAME.fullmatch(name)

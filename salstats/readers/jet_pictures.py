@@ -44,7 +44,7 @@ def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
     else:
         pixels = read_grey_or_rgb(file)
     if pixels.ndim == 3:
-        return levels_of_jet(file, pixels)
+        return jet_levels_from_0_to_255(file, pixels)
     if is_jet_picture_in_grey(pixels):
         raise InputFileError(
             f"{file}: looks like a picture in the colours of jet that was made grey, in which red is darker "
@@ -56,7 +56,7 @@ def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
     return pixels
 
 
-def levels_of_jet(file: Path, pixels: np.ndarray) -> np.ndarray:
+def jet_levels_from_0_to_255(file: Path, pixels: np.ndarray) -> np.ndarray:
     """Return the levels, 0 to 255, of a picture (M, N, 3) in OpenCV's or in Matplotlib's colours of jet."""
     red, green, blue = np.moveaxis(pixels.astype(np.int64), -1, 0)
     # each distinct colour, as one whole number, is looked up once

@@ -38,7 +38,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     if what is not None:
         check_choice(what, tuple(COLUMNS_BY_KIND), "what")
     table = read_known_format_table(Path(path), ColumnError)
-    kind, column = _kind_and_column(table, what)
+    kind, column = _kind_of_threshold_and_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
     tasks = [canonical_task_name(task) for task in table.nonempty_texts("task")]
     keys = pd.Series([*zip(tasks, _series_text_of_each_row(table), strict=True)], dtype=object)
@@ -76,17 +76,17 @@ def _undefined_error(table: FileTable, row: int, key: TaskAndSeries, kind: str) 
     )
 
 
-def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
+def _kind_of_threshold_and_column(table: FileTable, wanted_kind: str | None) -> tuple[str, str]:
     """Return the kind of number that a table holds, and its column.
 
-    Raise where it has no such column or several, or holds another kind than `what`.
+    Raise where it has no such column or several, or holds another kind than `wanted_kind`.
     """
     file = table.file
     pairs = []
     wanted_columns: list[str] = []
     for kind, names in COLUMNS_BY_KIND.items():
         pairs += [(kind, name) for name in names if name in table.columns]
-        if what in (None, kind):
+        if wanted_kind in (None, kind):
             wanted_columns += names
     if not pairs:
         raise ColumnError(
@@ -102,8 +102,10 @@ def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
             column=column,
             path=file,
         )
-    if what is not None and kind != what:
-        raise ColumnError(f"{file} holds a {kind} for each task, not a {what}", column=column, path=file)
+    if wanted_kind is not None and kind != wanted_kind:
+        raise ColumnError(
+            f"{file} holds a {kind} for each task, not a {wanted_kind}", column=column, path=file
+        )
     return kind, column
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.readers.jet_pictures import is_jet_picture_in_grey, levels_of_jet, read_map_picture
+from salstats.readers.jet_pictures import is_jet_picture_in_grey, jet_levels_from_0_to_255, read_map_picture
 
 #: A smooth map, its levels from 0 to 255.
 ROWS, COLS = np.mgrid[:60, :80]
@@ -38,12 +38,12 @@ def saved(tmp_path, pixels):
 
 def test_every_level_of_opencv_is_read_back():
     ramp = np.arange(256, dtype=np.uint8)[None]
-    assert (levels_of_jet("a.png", opencv(ramp)) == ramp).all()
+    assert (jet_levels_from_0_to_255("a.png", opencv(ramp)) == ramp).all()
 
 
 def test_levels_of_matplotlib_are_read_back_but_for_three_that_have_the_colour_of_another():
     ramp = np.arange(256, dtype=np.uint8)[None]
-    found = levels_of_jet("a.png", matplotlib(ramp))
+    found = jet_levels_from_0_to_255("a.png", matplotlib(ramp))
     assert (matplotlib(found.astype(np.uint8)) == matplotlib(ramp)).all()
     assert (found != ramp).sum() == 256 - len(np.unique(matplotlib(ramp)[0], axis=0))
 
@@ -52,7 +52,7 @@ def test_levels_of_matplotlib_are_read_back_but_for_three_that_have_the_colour_o
 def test_an_enlarged_picture_has_the_levels_between(draw):
     large = cv2.resize(draw(LEVELS), (240, 180), interpolation=cv2.INTER_LINEAR)
     expected = cv2.resize(LEVELS, (240, 180), interpolation=cv2.INTER_LINEAR)
-    assert np.abs(levels_of_jet("a.png", large) - expected).max() <= 8
+    assert np.abs(jet_levels_from_0_to_255("a.png", large) - expected).max() <= 8
 
 
 @DRAWN
