@@ -99,8 +99,8 @@ class PrintedNumbers:
         computed = []
         for value in self.values:
             if pd.notna(pair[f"{value}_printed"]):
-                printed.append(rounded(pair[f"{value}_printed"], self.digits))
-                computed.append(rounded(pair[value], self.digits))
+                printed.append(rounded_half_away(pair[f"{value}_printed"], self.digits))
+                computed.append(rounded_half_away(pair[value], self.digits))
         # A key that does not apply to a row stands empty or as "all": a pooled row has no task.
         key_texts = [str(pair[key]) for key in self.keys if pd.notna(pair[key]) and pair[key] != "all"]
         return {
@@ -202,11 +202,11 @@ def declaration_of(key: str) -> PublishedStudy:
     return declaration
 
 
-def rounded(value: float, digits: int) -> Decimal:
+def rounded_half_away(value: float, decimals: int) -> Decimal:
     """Round a number to some decimals, half away from zero, as spreadsheets do."""
     if math.isnan(value):
         return Decimal("nan")
     # The shortest decimal text of a number: 0.0005 is rounded up, though its binary value is smaller.
     shortest = Decimal(repr(float(value)))
-    last_decimal = Decimal(1).scaleb(-digits)
+    last_decimal = Decimal(1).scaleb(-decimals)
     return shortest.quantize(last_decimal, ROUND_HALF_UP)

@@ -119,23 +119,25 @@ def check_enough_replicates(n_replicates: int) -> None:
 def _series_folders(folder: Path) -> dict[str, str]:
     """Return the subfolders of a folder by the names of their series; hidden ones are left out."""
     subfolders = [path for path in sorted(folder.iterdir()) if path.is_dir()]
-    return {_series_name(path.name): str(path) for path in subfolders if not path.name.startswith(".")}
+    return {
+        _series_of_folder_name(path.name): str(path) for path in subfolders if not path.name.startswith(".")
+    }
 
 
-def _series_name(folder: str) -> str:
+def _series_of_folder_name(folder_name: str) -> str:
     """Return the series METHOD or METHOD:MODEL of a folder called METHOD or METHOD_MODEL."""
-    words = folder.split("_")
+    words = folder_name.split("_")
     labels = Labels()
     # By default the method ends at the last underscore. A longer or shorter name that has a label, such as
     # integrated_gradients, is the method, the longest first.
-    method = "_".join(words[:-1]) or folder
+    method = "_".join(words[:-1]) or folder_name
     for n_words in range(len(words), 0, -1):
         candidate = "_".join(words[:n_words])
         has_label = labels.value("method", candidate.lower()) != candidate.lower()
         if has_label:
             method = candidate
             break
-    model = folder[len(method) + 1 :]
+    model = folder_name[len(method) + 1 :]
     if not model:
         return method
     return f"{method}:{model}"

@@ -44,11 +44,11 @@ def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
     With `overwrite` it may also hold the files of an earlier run, and nothing else.
     """
     return check_output_folder(
-        folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
+        folder, written_files=_files_listed_in_index, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
 
 
-def _listed_files(folder: Path) -> set[str]:
+def _files_listed_in_index(folder: Path) -> set[str]:
     """Return the files that an earlier run lists in its index."""
     try:
         with (folder / INDEX).open(encoding="utf-8", newline="") as file:
@@ -86,7 +86,7 @@ def write_results(
             results, len(results), "Writing", progress=True, sizes=steps
         ):
             index_rows += _write_files_of_result(item, result, new_folder, figures)
-        drawing_warnings = _finish_figures_and_list_warnings(figures, index_rows, new_folder)
+        drawing_warnings = _wait_for_figures_and_return_warnings(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), new_folder / PRINTED)
@@ -100,7 +100,7 @@ def write_results(
         write_frame(pd.DataFrame(written_rows, columns=list(_INDEX_COLUMNS)), new_folder / INDEX)
 
 
-def _finish_figures_and_list_warnings(
+def _wait_for_figures_and_return_warnings(
     figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path
 ) -> list[str]:
     """Wait until all figures are drawn, warn of those that fail, and return the texts of other warnings."""

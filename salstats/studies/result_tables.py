@@ -54,7 +54,7 @@ def table_of(
         cells.append([_cell_text(cell, row) for cell in columns.values()])
         if groups is not None:
             group_names.append(_cell_text(groups, row))
-    headings = [_aligned_table_column(heading, cell, rows) for heading, cell in columns.items()]
+    headings = [_table_column_aligned_by_type(heading, cell, rows) for heading, cell in columns.items()]
     table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **options)
     return great_table(table, table_id)
 
@@ -72,7 +72,7 @@ def _cell_text(cell: Cell, row: Any) -> str:
     return count_text(value)
 
 
-def _aligned_table_column(heading: str | TableColumn, cell: Cell, rows: pd.DataFrame) -> TableColumn:
+def _table_column_aligned_by_type(heading: str | TableColumn, cell: Cell, rows: pd.DataFrame) -> TableColumn:
     """Return a heading as a column; a column of the frame is aligned by its type."""
     if isinstance(heading, TableColumn):
         return heading

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from made_up_items import FRAME, GOOD, LACKING, PRINTED
 
-from salstats.studies.declarations import KEYS, PrintedNumbers, StudyItem, declaration_of, rounded
+from salstats.studies.declarations import KEYS, PrintedNumbers, StudyItem, declaration_of, rounded_half_away
 
 
 def test_a_metric_that_the_data_lack_is_not_compared():
@@ -39,11 +39,11 @@ def test_a_value_that_was_not_printed_is_not_compared(reproduce):
     [(0.0005, "0.001"), (-0.0005, "-0.001"), (0.5095, "0.510"), (0.50949999, "0.509"), (-0.1345, "-0.135")],
 )
 def test_rounding_is_half_away_from_zero(value, text):
-    assert str(rounded(value, 3)) == text
+    assert str(rounded_half_away(value, 3)) == text
 
 
 def test_a_missing_number_stays_missing():
-    assert rounded(float("nan"), 3).is_nan()
+    assert rounded_half_away(float("nan"), 3).is_nan()
 
 
 def test_printed_values_stand_beside_the_rows_that_were_printed():

@@ -13,9 +13,9 @@ from salstats.readers.background_images import check_images
 from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
 from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.lanfredi2021.example_case import (
-    figure_1,
-    sampled_beside_exact_values,
-    sampled_sd_by_sample_size,
+    figure_1_fixations_and_maps,
+    sampled_beside_exact_auc,
+    sd_of_sampled_auc_by_sample_size,
 )
 from salstats.studies.lanfredi2021.gaze_scores import (
     ScoringOptions,
@@ -29,7 +29,7 @@ from salstats.studies.lanfredi2021.printed_tables import (
     clustered_beside_study_intervals,
     embedded_scores,
     intervals_for_readers_and_networks,
-    network_aucs,
+    network_classification_aucs,
     printed_numbers_of_table,
     printed_table_maker,
     read_workbooks,
@@ -42,7 +42,7 @@ from salstats.studies.lanfredi2021.recording_tables import (
     majority_findings_by_image,
     means_maker,
     scores_of_every_map,
-    table_2,
+    table_2_normal_and_abnormal_images,
     table_maker,
 )
 from salstats.studies.options import SERIES_FORM, folder_by_series_name, named_folder_reader
@@ -122,7 +122,7 @@ SCORE_ITEMS = (
     _table_item("2", needs=(SHUFFLED_SCORES, MAJORITY_LABELS)),
     _table_item("3", needs=(BASELINES_CENTRE_REWARDING,)),
     _table_item("4", needs=(BASELINES_SHUFFLED,)),
-    StudyItem("networks", "Appendix A: classification AUC of the networks", network_aucs,
+    StudyItem("networks", "Appendix A: classification AUC of the networks", network_classification_aucs,
               needs=(NETWORK_AUCS,), slice="test images", printed=NETWORKS_PRINTED),
     StudyItem("design", "Intervals with cases as clusters beside the study's",
               clustered_beside_study_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
@@ -139,16 +139,16 @@ RAW_ITEMS = (
     StudyItem("means_centre", "Every method, metrics that reward the centre", means_maker(CENTRE_REWARDING),
               slice=_ALL_IMAGES),
     StudyItem("table1", f"Table 1: {LAYOUTS['1'].title}", table_maker("1"), slice=_ALL_IMAGES),
-    StudyItem("table2", "Table 2: Normal and abnormal images", table_2,
+    StudyItem("table2", "Table 2: Normal and abnormal images", table_2_normal_and_abnormal_images,
               slice="normal and abnormal images, by the majority of readers"),
     StudyItem("table3", f"Table 3: {LAYOUTS['3'].title}", table_maker("3"), slice=_ALL_IMAGES),
     StudyItem("table4", f"Table 4: {LAYOUTS['4'].title}", table_maker("4"), slice=_ALL_IMAGES),
     StudyItem("center_bias_choice", "Centre bias of all cases, or of all others",
               effect_of_center_bias_choice, slice=_ALL_IMAGES),
     StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
-              "radiograph", figure_1, parts=(RADIOGRAPHS,), slice="one case"),
-    StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sampled_sd_by_sample_size),
-    StudyItem("sampled_values", "Sampled values around the exact one", sampled_beside_exact_values),
+              "radiograph", figure_1_fixations_and_maps, parts=(RADIOGRAPHS,), slice="one case"),
+    StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sd_of_sampled_auc_by_sample_size),
+    StudyItem("sampled_values", "Sampled values around the exact one", sampled_beside_exact_auc),
 )  # fmt: skip
 
 

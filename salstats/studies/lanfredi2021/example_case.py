@@ -52,7 +52,7 @@ _TICK_GAP_MM = 1.5
 _PANEL_RATIO = 0.8
 
 
-def figure_1(recordings: Recordings) -> ItemResult:
+def figure_1_fixations_and_maps(recordings: Recordings) -> ItemResult:
     """Fig. 1: fixations of the picked case, their mean map, centre bias, a map and the hull of the lungs."""
     study = recordings.study
     pick = recordings.pick_of_median_case
@@ -115,7 +115,7 @@ def _first_map_at_image_size(study: Study, case: Case, method: str, mixing: str)
     return None
 
 
-def sampled_sd_by_sample_size(recordings: Recordings) -> ItemResult:
+def sd_of_sampled_auc_by_sample_size(recordings: Recordings) -> ItemResult:
     """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
     spread = spread_of_samples(recordings.sampled_scores_of_median_case)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
@@ -134,13 +134,13 @@ def sampled_sd_by_sample_size(recordings: Recordings) -> ItemResult:
     return ItemResult(
         spread,
         table,
-        plot_spread(drawn_spread),
+        plot_sd_of_sampled_auc(drawn_spread),
         slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
 
 
-def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
+def sampled_beside_exact_auc(recordings: Recordings) -> ItemResult | None:
     """Show the sampled values of one map against one truth around the exact ones."""
     method, mixing = recordings.pick_of_median_case[["method", "mixing"]].iloc[0]
     samples = without_mixing_in_methods(recordings.sampled_scores_of_median_case)
@@ -164,12 +164,15 @@ def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
         {heading: (name, 4) for heading, name in columns.items()},
     )
     return ItemResult(
-        samples, table, plot_samples(samples), slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}"
+        samples,
+        table,
+        plot_sampled_auc(samples),
+        slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}",
     )
 
 
 @keep_call_in_figure
-def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
+def plot_sd_of_sampled_auc(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot the standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     labels = Labels(STUDY_LABELS)
     rows = spread[spread["sd"] > 0]
@@ -203,7 +206,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
             grid.panel_height(_PANEL_RATIO),
             x="Pixels drawn on either side",
             y="SD of the sampled value",
-            notes=_spread_notes(spread, rows, labels),
+            notes=_sampled_sd_notes(spread, rows, labels),
             legend=list(texts.values()),
         )
         + group_scales(texts, width=width, labels=labels)
@@ -213,25 +216,25 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     )
 
 
-def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Write the notes of `plot_spread`; `rows` are the rows of `spread` that are drawn."""
-    n_cases = counted(rows["case"].nunique(), "case")
-    n_readers = counted(rows["reader"].nunique(), "reader")
+def _sampled_sd_notes(spread: pd.DataFrame, drawn_rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Write the notes of `plot_sd_of_sampled_auc`; `drawn_rows` are those rows of `spread` that are drawn."""
+    n_cases = counted(drawn_rows["case"].nunique(), "case")
+    n_readers = counted(drawn_rows["reader"].nunique(), "reader")
     notes = [f"Mean SD over {n_cases} and {n_readers}.", "Dashed: 1 / √n."]
-    mixings = set(rows.get("mixing", ()))
+    mixings = set(drawn_rows.get("mixing", ()))
     mixing_names = [
         name for name in labels.values_named_by_user("mixing") if name != MIXING_AS_GIVEN and name in mixings
     ]
     if mixing_names:
         notes.append(f"Maps of several classes: {mixing_names[0]} mixing.")
-    n_undrawn = len(spread) - len(rows)
+    n_undrawn = len(spread) - len(drawn_rows)
     if n_undrawn:
         notes.append(f"Not drawn: {counted(n_undrawn, 'row')} without spread.")
     return notes
 
 
 @keep_call_in_figure
-def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
+def plot_sampled_auc(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
     labels = Labels(STUDY_LABELS)

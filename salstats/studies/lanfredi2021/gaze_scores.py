@@ -19,7 +19,7 @@ from salstats.scoring.gaze import center_bias_of
 from salstats.studies.lanfredi2021.layouts import (
     LABELS,
     SHUFFLED,
-    add_interval_comparison,
+    add_width_ratio_and_chance_columns,
     means_with_published_interval,
 )
 from salstats.study import Study
@@ -81,12 +81,12 @@ class Recordings:
     @cached_property
     def scores_of_defined_metrics(self) -> pd.DataFrame:
         """The rows of these images, without metrics that have no score at all."""
-        return _warn_and_drop_undefined_metrics(self.scores_of_scored_images)
+        return _warn_and_drop_metrics_without_score(self.scores_of_scored_images)
 
     @cached_property
     def means(self) -> pd.DataFrame:
         """Every mean with both intervals."""
-        return means_with_both_intervals(self.scores_of_defined_metrics)
+        return means_with_clustered_and_study_intervals(self.scores_of_defined_metrics)
 
     @cached_property
     def pick_of_median_case(self) -> pd.DataFrame:
@@ -177,7 +177,7 @@ def _reason_counts_text(rows: pd.DataFrame) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in n_by_reason.items())
 
 
-def _warn_and_drop_undefined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
+def _warn_and_drop_metrics_without_score(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of metrics that have a score, and warn of the others."""
     metrics = set(rows.loc[rows["score"].notna(), "metric"])
     is_defined = rows["metric"].isin(metrics)
@@ -240,7 +240,9 @@ def rows_with_required_readers(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~has_other_readers].reset_index(drop=True)
 
 
-def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = MEAN_KEYS) -> pd.DataFrame:
+def means_with_clustered_and_study_intervals(
+    rows: pd.DataFrame, by: Sequence[str] = MEAN_KEYS
+) -> pd.DataFrame:
     """Return the mean of each group with cases as clusters, and the interval by the study's formula.
 
     Undefined scores are left out of both; `n_missing` counts them. Columns of the study's interval begin
@@ -255,7 +257,9 @@ def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = MEAN_KEYS)
     published = published.rename(
         columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"}
     )
-    compared = add_interval_comparison(clustered.merge(published, on=keys, how="left", validate="1:1"))
+    compared = add_width_ratio_and_chance_columns(
+        clustered.merge(published, on=keys, how="left", validate="1:1")
+    )
     # Intervals of these recordings are computed by the study's formula, but nobody has published them.
     return sorted_as_printed(compared.rename(columns=lambda name: name.replace("published_", "study_")), keys)
 

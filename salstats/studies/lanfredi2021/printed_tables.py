@@ -39,7 +39,7 @@ from salstats.studies.lanfredi2021.layouts import (
     INTERVAL_FORMULA,
     LAYOUTS,
     SHUFFLED,
-    add_interval_comparison,
+    add_width_ratio_and_chance_columns,
     means_with_published_interval,
     rows_of_table,
 )
@@ -77,7 +77,7 @@ def read_workbooks(folder: Path) -> GazeStudyScores:
     return study_scores(scores, read_lanfredi2021_auc_of_networks(folder))
 
 
-def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = None) -> GazeStudyScores:
+def study_scores(scores: pd.DataFrame, classification_aucs: pd.DataFrame | None = None) -> GazeStudyScores:
     """Divide a scores frame into the rows of Tables 1, 3 and 4 and those of Table 2.
 
     Scores that differ in the mixing of classes alone are told apart by `dataset`, as the study's sheets are,
@@ -107,7 +107,7 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
     for rows in (images, labelled):
         _check_each_mixing_has_one_sheet(rows)
     return GazeStudyScores(
-        _blank_mixing_of_unmixed(images), _blank_mixing_of_unmixed(labelled), classification
+        _blank_mixing_of_unmixed(images), _blank_mixing_of_unmixed(labelled), classification_aucs
     )
 
 
@@ -143,11 +143,11 @@ def _blank_mixing_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
 def scores_of_table(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     """Return the scores that one of Tables 1 to 4 averages."""
     if number == "2":
-        return _first_sheet_of_unmixed(rows_of_table_2(scores.table_2_scores))
-    return _first_sheet_of_unmixed(rows_of_table(number, scores.table_1_3_4_scores))
+        return _drop_unmixed_of_later_sheets(rows_of_table_2(scores.table_2_scores))
+    return _drop_unmixed_of_later_sheets(rows_of_table(number, scores.table_1_3_4_scores))
 
 
-def _first_sheet_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
+def _drop_unmixed_of_later_sheets(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep all rows of methods with a mixing, and of the other methods those of the first sheet.
 
     Every sheet has the other methods, with AUCs sampled anew; the study printed those of one sheet, see
@@ -234,7 +234,7 @@ def _has_images_and_sheet_of_print(frame: pd.DataFrame, number: str) -> bool:
 NETWORKS_PRINTED = PrintedNumbers(printed_network_aucs, ("model",))
 
 
-def network_aucs(scores: GazeStudyScores) -> ItemResult:
+def network_classification_aucs(scores: GazeStudyScores) -> ItemResult:
     """Appendix A: the classification AUC of the networks over their trainings."""
     assert scores.classification_aucs is not None
     means = means_with_published_interval(scores.classification_aucs, ["model"], "auroc", "seed")
@@ -270,12 +270,14 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
             clustered.append(means_by_mixing(table_scores, ["subset", *MEAN_KEYS]).assign(table=number))
     means = with_no_mixing_as_missing(pd.concat(clustered))
     rows = study_formula_limits_of_tables(scores).merge(means, on=ROW_KEYS, how="left", validate="one_to_one")
-    rows = add_interval_comparison(rows)
+    rows = add_width_ratio_and_chance_columns(rows)
     mean_columns = [column for column in means.columns if column not in ROW_KEYS]
     first_columns = [*ROW_KEYS, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
     rows = rows[[*first_columns, *comparison_columns, "sheet"]]
-    return ItemResult(rows, _clustered_intervals_table(rows), note=interval_widths_and_changes_note(rows))
+    return ItemResult(
+        rows, _clustered_intervals_table(rows), note=interval_widths_and_changed_conclusions_note(rows)
+    )
 
 
 def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
@@ -344,16 +346,16 @@ def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     ]
     means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
-    rows = add_interval_comparison(rows)
+    rows = add_width_ratio_and_chance_columns(rows)
     rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
-    return ItemResult(rows, _reader_and_network_table(rows, scores.table_1_3_4_scores))
+    return ItemResult(rows, _reader_and_network_intervals_table(rows, scores.table_1_3_4_scores))
 
 
-def _reader_and_network_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
+def _reader_and_network_intervals_table(rows: pd.DataFrame, scores: pd.DataFrame) -> GT:
     """Make the table of `intervals_for_readers_and_networks`."""
     labels = Labels(STUDY_LABELS)
-    n_readers = images["reader"].nunique()
-    n_trainings = images["seed"].nunique()
+    n_readers = scores["reader"].nunique()
+    n_trainings = scores["seed"].nunique()
 
     def interval_or_dash(estimate: str, low: str, high: str) -> Callable[[Any], str]:
         interval = _interval_cell(estimate, low, high)
@@ -421,7 +423,7 @@ def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(sheet=rows["sheet"].iloc[0])
 
 
-def interval_widths_and_changes_note(rows: pd.DataFrame) -> str:
+def interval_widths_and_changed_conclusions_note(rows: pd.DataFrame) -> str:
     """Write how wide the intervals with cases as clusters are, and where they change a conclusion.
 
     `rows` are those of `clustered_beside_study_intervals`.

@@ -21,7 +21,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     main_method_and_mixing,
     means_by_mixing,
-    means_with_both_intervals,
+    means_with_clustered_and_study_intervals,
     printed_row_names,
     rows_of_table_2,
     rows_with_required_readers,
@@ -173,7 +173,7 @@ def table_maker(number: str) -> Callable[[Recordings], ItemResult | None]:
     return make
 
 
-def table_2(recordings: Recordings) -> ItemResult | None:
+def table_2_normal_and_abnormal_images(recordings: Recordings) -> ItemResult | None:
     """Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
     rows = recordings.scores_of_defined_metrics[recordings.scores_of_defined_metrics["metric"].isin(SHUFFLED)]
     if rows.empty:
@@ -182,7 +182,7 @@ def table_2(recordings: Recordings) -> ItemResult | None:
     if labelled["score"].isna().all():
         raise SalstatsError("on no image does a majority of readers say normal or abnormal")
     method, mixing = main_method_and_mixing(labelled[labelled["score"].notna()])
-    means = means_with_both_intervals(rows_of_table_2(labelled), ["subset", *MEAN_KEYS])
+    means = means_with_clustered_and_study_intervals(rows_of_table_2(labelled), ["subset", *MEAN_KEYS])
     labels = Labels(STUDY_LABELS)
     subsets = dict.fromkeys(means["subset"])
     columns = ["metric", "task", "method", "term", "interval", *_estimate_columns(means)]
@@ -212,7 +212,7 @@ def effect_of_center_bias_choice(recordings: Recordings) -> ItemResult | None:
     other_cases = _shuffled_scores_with_bias(recordings, "others")
     if other_cases.loc[other_cases["metric"].isin(SHUFFLED), "score"].isna().all():
         return None
-    return score_changes_by_center_bias(all_cases, other_cases)
+    return shuffled_metrics_by_center_bias(all_cases, other_cases)
 
 
 def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
@@ -223,9 +223,11 @@ def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.D
     return rows_with_required_readers(scores_with_center_bias(recordings, center_bias, metrics=SHUFFLED))
 
 
-def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
+def shuffled_metrics_by_center_bias(
+    scores_with_bias_of_all_cases: pd.DataFrame, scores_with_bias_of_other_cases: pd.DataFrame
+) -> ItemResult:
     """Show the shuffled metrics with both centre biases, and how much they change."""
-    rows = shuffled_mean_changes(all_cases, other_cases)
+    rows = mean_changes_of_shuffled_metrics(scores_with_bias_of_all_cases, scores_with_bias_of_other_cases)
     labels = Labels(STUDY_LABELS)
     named = rows.assign(task=printed_row_names(rows))
     table = table_of(
@@ -261,11 +263,16 @@ def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFr
     )
 
 
-def shuffled_mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataFrame:
+def mean_changes_of_shuffled_metrics(
+    scores_with_bias_of_all_cases: pd.DataFrame, scores_with_bias_of_other_cases: pd.DataFrame
+) -> pd.DataFrame:
     """Return the change of each mean with its interval, both means, and the largest change of a score."""
-    keys = [column for column in _PAIR_KEYS if column in all_cases]
-    pairs = _scores_of_shuffled_metrics(all_cases).merge(
-        _scores_of_shuffled_metrics(other_cases), on=keys, validate="1:1", suffixes=("_all", "_others")
+    keys = [column for column in _PAIR_KEYS if column in scores_with_bias_of_all_cases]
+    pairs = _scores_of_shuffled_metrics(scores_with_bias_of_all_cases).merge(
+        _scores_of_shuffled_metrics(scores_with_bias_of_other_cases),
+        on=keys,
+        validate="1:1",
+        suffixes=("_all", "_others"),
     )
     pairs["score"] = pairs["score_others"] - pairs["score_all"]
     changes = means_by_mixing(pairs, MEAN_KEYS)

@@ -22,14 +22,14 @@ from salstats.studies.mrxai2025.comparison import (
     ToolComparison,
     case_flow_and_counts,
     comparison_item,
-    failures_at_worst,
     figure_7_box_plots,
     figure_8_example_cases,
     paired_differences,
+    sensitivity_to_failures,
     shares_of_empty_explanations,
-    table_1,
+    table_1_means_of_tools,
 )
-from salstats.studies.mrxai2025.simulations import Simulations, curves_maker, masks_maker
+from salstats.studies.mrxai2025.simulations import Simulations, simulated_curves_maker, simulated_masks_maker
 from salstats.studies.mrxai2025.tool_estimates import PickRule, ToolComparisonOptions
 from salstats.studies.options import check_enough_replicates, named_folder_reader
 from salstats.studies.study_parser import Parser
@@ -91,15 +91,18 @@ _SHIFTED_AND_RESIZED = "an explanation that is shifted and of another size"
 _DRAWN = "drawn masks"
 #: The simulations, in the order of the files.
 SIMULATION_ITEMS = (
-    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_maker(*_DISTANCE_SIMULATIONS), slice=_DRAWN),
-    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_maker(*_DISTANCE_SIMULATIONS),
+    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", simulated_masks_maker(*_DISTANCE_SIMULATIONS),
               slice=_DRAWN),
-    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_maker(*_SIZE_SIMULATIONS), slice=_DRAWN),
-    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_maker(*_SIZE_SIMULATIONS), slice=_DRAWN),
-    StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_maker(*_BOTH_SIMULATIONS),
+    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", simulated_curves_maker(*_DISTANCE_SIMULATIONS),
               slice=_DRAWN),
-    StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_maker(*_BOTH_SIMULATIONS),
+    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", simulated_masks_maker(*_SIZE_SIMULATIONS),
               slice=_DRAWN),
+    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", simulated_curves_maker(*_SIZE_SIMULATIONS),
+              slice=_DRAWN),
+    StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}",
+              simulated_masks_maker(*_BOTH_SIMULATIONS), slice=_DRAWN),
+    StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}",
+              simulated_curves_maker(*_BOTH_SIMULATIONS), slice=_DRAWN),
 )  # fmt: skip
 #: A need of Fig. 8, which shows the images themselves.
 FILES = Message("images and masks of ", Setting("data"))
@@ -108,14 +111,15 @@ REFERENCE = Message("the tool gradcam, or another as ", Setting("reference"))
 #: The items that compare tools, in the order of the files.
 COMPARISON_ITEMS = (
     StudyItem("cases", "Cases that the tools are compared on", comparison_item(case_flow_and_counts)),
-    StudyItem("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
+    StudyItem("table_1", "Table 1: mean (SD) of each tool and metric",
+              comparison_item(table_1_means_of_tools)),
     StudyItem("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7_box_plots)),
     StudyItem("empty", "Empty explanations: share of each tool",
               comparison_item(shares_of_empty_explanations)),
     StudyItem("differences", "Paired differences from the reference", comparison_item(paired_differences),
               needs=(SECOND_TOOL, REFERENCE)),
     StudyItem("sensitivity", "Failed explanations left out, or at the worst score",
-              comparison_item(failures_at_worst),
+              comparison_item(sensitivity_to_failures),
               needs=(SECOND_TOOL, REFERENCE)),
     StudyItem("examples", "Fig. 8: examples",
               lambda data: figure_8_example_cases(data.comparison), needs=(FILES,)),

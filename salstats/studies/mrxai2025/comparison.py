@@ -140,7 +140,7 @@ def case_flow_and_counts(comparison: ToolComparison) -> ItemResult:
         _case_counts_by_reason_table(scores),
         ss.plot_flow(flow, labels=comparison.names, width=183),
         slice="every case",
-        note=_cases_note(comparison.scores),
+        note=_exclusion_rule_note(comparison.scores),
     )
 
 
@@ -167,7 +167,7 @@ def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
     return table_of(counts, TABLE_ID, {"Cases": "heading"}, columns, rows_with_rule_above={len(counts) - 1})
 
 
-def _cases_note(scores: ComparedScores) -> str:
+def _exclusion_rule_note(scores: ComparedScores) -> str:
     """Write the rule by which cases are left out."""
     if not scores.excludes_wrong_answers:
         return (
@@ -181,7 +181,7 @@ def _cases_note(scores: ComparedScores) -> str:
     )
 
 
-def table_1(comparison: ToolComparison) -> ItemResult:
+def table_1_means_of_tools(comparison: ToolComparison) -> ItemResult:
     """Table 1: mean (SD) of each tool and metric."""
     options = comparison.options
     names = comparison.names
@@ -328,26 +328,27 @@ def _no_patients_note(scores: pd.DataFrame) -> str:
     return "; no patients are known, so that intervals resample cases"
 
 
-def failures_at_worst(comparison: ToolComparison) -> ItemResult:
+def sensitivity_to_failures(comparison: ToolComparison) -> ItemResult:
     """Estimate means and differences with failures left out, and at the worst score."""
     compared = comparison.compared
     rows = estimates_without_failures_and_at_worst(compared, comparison.options, comparison.diagonals)
     figure = None
     if _has_changed_estimate(rows).any():
-        figure = _sensitivity_figure(rows, comparison)
+        figure = _changed_differences_figure(rows, comparison)
     is_failed = failure_flags_by_case_and_tool(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
     return ItemResult(
         rows,
-        _sensitivity_table(rows, comparison.options, comparison.names),
+        _failure_sensitivity_table(rows, comparison.options, comparison.names),
         figure,
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
-        f"a distance is the diagonal of the image; {_changed_verdicts_note(rows, comparison.names)}"
+        "a distance is the diagonal of the image; "
+        f"{_verdicts_changed_by_failures_note(rows, comparison.names)}"
         f"{_no_worst_score_note(compared, rows, comparison.names)}",
     )
 
 
-def _changed_verdicts_note(rows: pd.DataFrame, names: Labels) -> str:
+def _verdicts_changed_by_failures_note(rows: pd.DataFrame, names: Labels) -> str:
     """Write the verdicts that change if failures have the worst score."""
     changed = rows[rows["changed"].astype(bool)]
     if changed.empty:
@@ -370,7 +371,7 @@ def _no_worst_score_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labe
     return f"; without a known worst score: {metrics} (a distance needs the size of the images)"
 
 
-def _sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names: Labels) -> GT:
+def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names: Labels) -> GT:
     """Make the table of both runs side by side."""
     columns: dict[TableColumn, Cell] = {}
     for prefix, run in RUNS.items():
@@ -437,7 +438,7 @@ def _verdict_change_text(row: Any) -> str:
     return f"{row.verdict} {_ARROW} {row.worst_verdict}"
 
 
-def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
+def _changed_differences_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
     """Plot the differences that failures change, a panel for each metric that fits on the page."""
     names = comparison.names
     changed = rows[_has_changed_estimate(rows)]

@@ -139,29 +139,32 @@ class Simulations:
         self.scores = score_masks(self.series)
 
 
-def masks_maker(*names: str) -> Callable[[Any], ItemResult]:
+def simulated_masks_maker(*simulation_names: str) -> Callable[[Any], ItemResult]:
     """Return a function that draws the masks of some simulations and counts their pixels."""
 
     def make(data: Any) -> ItemResult:
         simulations: Simulations = data.simulations
         sizes = simulations.sizes
-        sizes = sizes[sizes["simulation"].isin(names)].reset_index(drop=True)
-        figure = plot_masks({name: simulations.series[name] for name in names})
+        sizes = sizes[sizes["simulation"].isin(simulation_names)].reset_index(drop=True)
+        figure = plot_masks({name: simulations.series[name] for name in simulation_names})
         return ItemResult(
-            sizes, _mask_pixels_table(sizes), figure, note=note_text(_SHAPE_NOTE, steps_note(names))
+            sizes,
+            _mask_pixels_table(sizes),
+            figure,
+            note=note_text(_SHAPE_NOTE, steps_note(simulation_names)),
         )
 
     return make
 
 
-def curves_maker(*names: str) -> Callable[[Any], ItemResult]:
+def simulated_curves_maker(*simulation_names: str) -> Callable[[Any], ItemResult]:
     """Return a function that plots every measure of some simulations as curves."""
 
     def make(data: Any) -> ItemResult:
         scores = data.simulations.scores
-        scores = scores[scores["simulation"].isin(names)].reset_index(drop=True)
-        note = note_text(_SHAPE_NOTE, steps_note(names))
-        return ItemResult(scores, _scores_table(scores), plot_curves(scores), note=note)
+        scores = scores[scores["simulation"].isin(simulation_names)].reset_index(drop=True)
+        note = note_text(_SHAPE_NOTE, steps_note(simulation_names))
+        return ItemResult(scores, _measures_by_step_table(scores), plot_simulated_curves(scores), note=note)
 
     return make
 
@@ -181,10 +184,10 @@ def _mask_pixels_table(sizes: pd.DataFrame) -> GT:
         TableColumn("Explanation", ("Pixels",), "right"): "n_mask",
         TableColumn("Both", ("Pixels",), "right"): "n_overlap",
     }
-    return _steps_table(sizes, columns, _SHIFT_NOTE)
+    return _simulation_steps_table(sizes, columns, _SHIFT_NOTE)
 
 
-def _scores_table(scores: pd.DataFrame) -> GT:
+def _measures_by_step_table(scores: pd.DataFrame) -> GT:
     """Make a table of the measures of each step side by side."""
     keys = ["simulation", "step", "shift", "scale"]
     measures = [_joined_measure_key(key) for key in measure_key_of_each_row(scores)]
@@ -199,7 +202,7 @@ def _scores_table(scores: pd.DataFrame) -> GT:
         if metric in DISTANCES:
             decimals = 2
         columns[heading] = (_joined_measure_key(key), decimals)
-    return _steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATION_NOTE} {RECONSTRUCTION_NOTE}")
+    return _simulation_steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATION_NOTE} {RECONSTRUCTION_NOTE}")
 
 
 def _joined_measure_key(key: MeasureKey) -> str:
@@ -207,7 +210,7 @@ def _joined_measure_key(key: MeasureKey) -> str:
     return "_".join(key)
 
 
-def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
+def _simulation_steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
     """Make a table with a row per step, and a group per variant where there are several."""
     groups: Cell | None = None
     if steps["simulation"].nunique() > 1:
@@ -297,10 +300,10 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["simulation", "step", "text"])
 
 
-def plot_curves(scores: pd.DataFrame) -> Figure:
+def plot_simulated_curves(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
     rows = scores.assign(measure=[_STYLES[key].text for key in measure_key_of_each_row(scores)])
-    hidden = _hidden_measures(rows)
+    hidden = _measures_hidden_by_penalised_curve(rows)
     rows = rows[~rows["measure"].isin(hidden)].reset_index(drop=True)
     simulations = list(dict.fromkeys(rows["simulation"]))
     measure_styles = [style for style in _STYLES.values() if style.text in set(rows["measure"])]
@@ -369,7 +372,7 @@ def measure_key_of_each_row(scores: pd.DataFrame) -> list[MeasureKey]:
     return list(zip(scores["metric"], forms, penalties, strict=True))
 
 
-def _hidden_measures(rows: pd.DataFrame) -> list[str]:
+def _measures_hidden_by_penalised_curve(rows: pd.DataFrame) -> list[str]:
     """Return the measures without size penalty whose curve is the same as that with the penalty."""
     hidden = []
     for form in ("product", "mean"):

@@ -14,11 +14,11 @@ from salstats.readers.background_images import check_images
 from salstats.studies.declarations import Need, OpenedStudy, PrintedNumbers, PublishedStudy, StudyItem
 from salstats.studies.options import check_enough_replicates, names_in
 from salstats.studies.saliency_bench.benchmark_tables import (
-    ranks_of_cases,
-    ranks_of_data_sets,
-    table_2_means_of_several_methods,
+    rank_stability_over_cases,
+    rank_stability_over_data_sets,
+    table_2_models_with_several_methods,
     table_3_correlations_of_metrics,
-    table_4_means_of_single_method,
+    table_4_models_with_single_method,
 )
 from salstats.studies.saliency_bench.cell_means import (
     CELL_COLUMNS,
@@ -37,10 +37,10 @@ from salstats.studies.saliency_bench.data_sets import (
     table_1_data_sets,
 )
 from salstats.studies.saliency_bench.table_consistency import (
-    digit_changes_that_reconcile,
+    digit_changes_that_reconcile_tables,
+    printed_beside_recomputed_correlations,
     printed_correlations,
     printed_means_of_cells,
-    recomputed_correlations,
 )
 from salstats.studies.study_parser import Parser
 
@@ -119,31 +119,31 @@ DATA_SET_ITEMS = (
 SCORE_ITEMS = (
     *DATA_SET_ITEMS,
     StudyItem("table_2", "Table 2: mean scores by data set, model and method",
-              table_2_means_of_several_methods, needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
+              table_2_models_with_several_methods, needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
     StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3_correlations_of_metrics,
               needs=(TWO_METRICS, ENOUGH_DATA_SETS), parts=tuple(METRIC_NEEDS),
               slice=_DATA_SETS),
     StudyItem("table_4", "Table 4: models with a single explanation, by data set",
-              table_4_means_of_single_method, needs=(ONE_METHOD,), parts=_PARTS, slice=_SCORES),
-    StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, needs=(ENOUGH_DRAWN_DATA_SETS,),
+              table_4_models_with_single_method, needs=(ONE_METHOD,), parts=_PARTS, slice=_SCORES),
+    StudyItem("ranks_data_sets", _RANKS_TITLE, rank_stability_over_data_sets, needs=(ENOUGH_DRAWN_DATA_SETS,),
               slice=_SCORES),
-    StudyItem("ranks", "Rank of each method when cases are drawn again", ranks_of_cases,
+    StudyItem("ranks", "Rank of each method when cases are drawn again", rank_stability_over_cases,
               needs=(SEVERAL_METHODS,), slice=_SCORES),
 )  # fmt: skip
 #: The items that are made of the printed tables.
 PRINTED_ITEMS = (
     *DATA_SET_ITEMS,
     StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method",
-              table_2_means_of_several_methods, slice=_PRINTED),
+              table_2_models_with_several_methods, slice=_PRINTED),
     StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets",
               table_3_correlations_of_metrics, slice=_PRINTED),
     StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set",
-              table_4_means_of_single_method, slice=_PRINTED),
-    StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, slice=_PRINTED),
+              table_4_models_with_single_method, slice=_PRINTED),
+    StudyItem("ranks_data_sets", _RANKS_TITLE, rank_stability_over_data_sets, slice=_PRINTED),
     StudyItem("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2",
-              recomputed_correlations, slice=_PRINTED),
+              printed_beside_recomputed_correlations, slice=_PRINTED),
     StudyItem("table_3_change", "Smallest change of the printed Table 2 that gives the printed Table 3",
-              digit_changes_that_reconcile,
+              digit_changes_that_reconcile_tables,
               slice=_PRINTED),
 )  # fmt: skip
 

@@ -31,9 +31,9 @@ from salstats.studies.saliency_bench.cell_means import (
     Benchmark,
     abbreviation_note,
     labels_with_metric_headings,
+    method_ranks_in_resampled_cases,
+    method_ranks_in_resampled_data_sets,
     pearson_over_data_sets,
-    ranks_over_cases,
-    ranks_over_data_sets,
     sorted_by_labels,
 )
 from salstats.studies.saliency_bench.dot_plot import plot_dots
@@ -158,7 +158,7 @@ def _means_table(
     return _crossed_table(rows, names, layout, table_notes)
 
 
-def table_2_means_of_several_methods(benchmark: Benchmark) -> ItemResult | None:
+def table_2_models_with_several_methods(benchmark: Benchmark) -> ItemResult | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
     if benchmark.means_of_several_methods.empty:
         return None
@@ -177,7 +177,7 @@ def table_2_means_of_several_methods(benchmark: Benchmark) -> ItemResult | None:
     return ItemResult(rows, table, _means_figure(rows, benchmark.names), note=note)
 
 
-def table_4_means_of_single_method(benchmark: Benchmark) -> ItemResult | None:
+def table_4_models_with_single_method(benchmark: Benchmark) -> ItemResult | None:
     """Table 4: models with a single method of explanation, a row per data set."""
     if benchmark.means_of_single_method.empty:
         return None
@@ -260,7 +260,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
         limits_note = limits_and_caution_note(estimates)
         conclusion = "see the intervals before reading a correlation"
     cells["n"] = lambda row: count_text(row["n"])
-    precision = _precision_note(rows, as_published=as_published)
+    precision = _data_sets_and_interval_width_note(rows, as_published=as_published)
     table_notes = (
         "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
         precision,
@@ -296,7 +296,7 @@ def _has_limits(frame: pd.DataFrame) -> bool:
     return "conf_low" in frame.columns and bool(frame["conf_low"].notna().any())
 
 
-def _precision_note(rows: pd.DataFrame, *, as_published: bool) -> str:
+def _data_sets_and_interval_width_note(rows: pd.DataFrame, *, as_published: bool) -> str:
     """Write the number of data sets behind the correlations, and how wide their intervals are."""
     n = count_range_text(rows["n"])
     if as_published:
@@ -312,20 +312,20 @@ def _precision_note(rows: pd.DataFrame, *, as_published: bool) -> str:
     )
 
 
-def ranks_of_cases(benchmark: Benchmark) -> ItemResult | None:
+def rank_stability_over_cases(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when cases are drawn again."""
     if benchmark.means_of_several_methods.empty or benchmark.scores is None:
         return None
-    ranks = ranks_over_cases(benchmark.scores, benchmark.options)
+    ranks = method_ranks_in_resampled_cases(benchmark.scores, benchmark.options)
     return _ranks_result(ranks, benchmark.names, "Cases (or patients)")
 
 
-def ranks_of_data_sets(benchmark: Benchmark) -> ItemResult | None:
+def rank_stability_over_data_sets(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when whole data sets are drawn again."""
     several = benchmark.means_of_several_methods
     if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
         return None
-    ranks = ranks_over_data_sets(several, benchmark.options)
+    ranks = method_ranks_in_resampled_data_sets(several, benchmark.options)
     return _ranks_result(ranks, labels_with_metric_headings(several, benchmark.labels), "Data sets")
 
 

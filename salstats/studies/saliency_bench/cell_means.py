@@ -240,7 +240,7 @@ def pearson_over_data_sets(means: pd.DataFrame, metrics: Sequence[str]) -> pd.Da
     return pd.concat(pair_correlations, ignore_index=True)
 
 
-def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
+def method_ranks_in_resampled_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """Return the rank of each method per metric, data set and model, when cases are drawn again."""
     return ss.rank_stability(
         split_by_number_of_methods(scores).several,
@@ -250,7 +250,7 @@ def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame
     )
 
 
-def ranks_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
+def method_ranks_in_resampled_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """Return the rank of each method per metric and model, when whole data sets are drawn again.
 
     Each data set counts as one observation, its mean, whatever its size.

@@ -80,7 +80,7 @@ def _quartile_text(row: Any) -> str:
 
 def figure_1_images_with_truths(benchmark: Benchmark) -> ItemResult:
     """Fig. 1: an image of each data set with its truth."""
-    picks = _images_of_median_score(benchmark)
+    picks = _median_score_image_of_each_data_set(benchmark)
     figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)
     return ItemResult(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
 
@@ -125,7 +125,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
 
     def make(benchmark: Benchmark) -> ItemResult | None:
         study = _study(benchmark)
-        picks = _images_of_median_score(benchmark)
+        picks = _median_score_image_of_each_data_set(benchmark)
         names = benchmark.names
         map_series = [series for series in study.series if series.method != HUMAN]
         models = list(dict.fromkeys(series.model for series in map_series))
@@ -172,7 +172,7 @@ def _one_series_per_method(study: Study, series_of_model: list[Series]) -> Study
     return replace(study, cases=tuple(cases), series=tuple(new_series.values()))
 
 
-def _images_of_median_score(benchmark: Benchmark) -> pd.DataFrame:
+def _median_score_image_of_each_data_set(benchmark: Benchmark) -> pd.DataFrame:
     """Pick the image of each data set whose mean score by the first metric is nearest to the median.
 
     Columns: `dataset, case, task, metric, score` and what `pick_cases` adds.

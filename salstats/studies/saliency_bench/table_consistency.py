@@ -162,7 +162,7 @@ def values_after_changes(values: pd.DataFrame, changes: pd.DataFrame) -> pd.Data
     return values.assign(value=merged["new_value"].fillna(merged["value"]).to_numpy())
 
 
-def recomputed_correlations(benchmark: Benchmark) -> ItemResult:
+def printed_beside_recomputed_correlations(benchmark: Benchmark) -> ItemResult:
     """Show every printed correlation beside the one that the printed values give."""
     values, correlations = printed_tables_2_and_3()
     names = benchmark.names
@@ -219,7 +219,7 @@ def _agreement_text(row: Any) -> str:
     return "no"
 
 
-def digit_changes_that_reconcile(benchmark: Benchmark) -> ItemResult:
+def digit_changes_that_reconcile_tables(benchmark: Benchmark) -> ItemResult:
     """Show the changes of a single digit that reconcile the tables: the result of the search."""
     values, correlations = printed_tables_2_and_3()
     changes = pd.read_csv(data_folder() / CHANGES_FILE)

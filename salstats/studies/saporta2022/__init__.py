@@ -15,7 +15,7 @@ from salstats.studies.saporta2022.covariates import (
     table_2_slopes_on_features,
 )
 from salstats.studies.saporta2022.example_cases import (
-    examples,
+    example_cases_by_iou,
     figure_1_case_of_median_iou,
     figure_3_extreme_findings,
 )
@@ -44,11 +44,14 @@ from salstats.studies.saporta2022.printed_numbers import (
 from salstats.studies.saporta2022.release import read_released_scores_or_feature
 from salstats.studies.saporta2022.replicates import (
     REPLICATE_ITEMS,
+    bootstrap_replicates_of_iou_and_hits,
     read_replicates,
     replicate_needs,
-    replicates_of_iou_and_hits,
 )
-from salstats.studies.saporta2022.score_slices import TABLE_NEED_BY_NEED, separate_slices
+from salstats.studies.saporta2022.score_slices import (
+    TABLE_NEED_BY_NEED,
+    full_and_true_positive_scores,
+)
 from salstats.studies.saporta2022.sensitivity import published_beside_clustered, sensitivity_to_choices
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -176,7 +179,7 @@ ITEMS = (
     StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", auroc_by_model_and_task,
               needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL_CASES, printed=TABLE_S1),
     StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them",
-              replicates_of_iou_and_hits),
+              bootstrap_replicates_of_iou_and_hits),
     StudyItem("as_published_and_clustered",
               "Every headline number as published and with patients as clusters",
               published_beside_clustered, slice="as each item"),
@@ -186,7 +189,7 @@ ITEMS = (
               needs=(MAPS, PICTURES)),
     StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3_extreme_findings,
               needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUE_FINDINGS),
-    StudyItem("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
+    StudyItem("examples", "Examples picked by IoU", example_cases_by_iou, needs=(MAPS, PICTURES)),
 )  # fmt: skip
 
 
@@ -249,7 +252,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     """Prepare existing scores; messages name needs as tables and columns instead of files."""
     if options.bootstrap:
         raise _bootstrap_with_other_data_error()
-    study_scores = separate_slices(scores, options)
+    study_scores = full_and_true_positive_scores(scores, options)
     items = []
     for item in ITEMS:
         needs = tuple(TABLE_NEED_BY_NEED[need] for need in item.needs)

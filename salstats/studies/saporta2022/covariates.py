@@ -138,8 +138,8 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
         _slope_figure(slopes),
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
-        f"{effect_of_scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of an "
-        "outcome, not for the 16 tests of a block, and intervals are not corrected; "
+        f"{effect_of_feature_scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of "
+        "an outcome, not for the 16 tests of a block, and intervals are not corrected; "
         f"{error_note(inference)}",
     )
 
@@ -185,7 +185,7 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     )
 
 
-def effect_of_scale_note(slopes: pd.DataFrame) -> str:
+def effect_of_feature_scale_note(slopes: pd.DataFrame) -> str:
     """Write how the scale of features changes the slope of IoU on size, and the signs of slopes."""
     rows = slopes[slopes["pool"] == TASKS_POOLED].set_index(["outcome", "term"])
     per_task = rows[rows["scale"] == SCALED_PER_TASK]
@@ -253,8 +253,8 @@ def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     note = (
         "Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
-        f"Fisher's z; {overall_slope_note(estimates)}; stars are not corrected for the number of tasks; "
-        f"{error_note(inference, correlations=True)}"
+        f"Fisher's z; {overall_slope_among_tasks_note(estimates)}; stars are not corrected for the number of "
+        f"tasks; {error_note(inference, correlations=True)}"
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:
@@ -272,7 +272,7 @@ def _rows_or_none_if_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
     return None
 
 
-def overall_slope_note(estimates: pd.DataFrame) -> str:
+def overall_slope_among_tasks_note(estimates: pd.DataFrame) -> str:
     """Write where the slope over all rows lies among those of the tasks."""
     slopes = estimates[estimates["term"] == "slope"].set_index("task")["estimate"]
     task_slopes = slopes.drop(["Overall", WITHIN_TASKS], errors="ignore")

@@ -196,7 +196,7 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
     if mask_options and main is None:
         raise SalstatsError(Setting(next(iter(mask_options))), f" needs maps, and {study.source} has none")
     colormap = smoothing_colormap(options)
-    tuning = _tune(unscored, options, mask_options, colormap, run_options)
+    tuning = _tune_thresholds_and_cutoffs(unscored, options, mask_options, colormap, run_options)
 
     score: Any = partial(ss.score, resume=options.resume, **run_options)
     all_scores = score(
@@ -252,7 +252,7 @@ class _Tuning:
     n_shared_cases: int
 
 
-def _tune(
+def _tune_thresholds_and_cutoffs(
     unscored: UnscoredStudy,
     options: argparse.Namespace,
     mask_options: Mapping[str, Any],
@@ -261,7 +261,7 @@ def _tune(
 ) -> _Tuning:
     """Return the thresholds and cut-offs that the options give, the others tuned where that is possible."""
     study = unscored.study
-    by_task = {name: main_values_by_task(study, name, value) for name, value in mask_options.items()}
+    by_task = {name: main_mask_option_by_task(study, name, value) for name, value in mask_options.items()}
     thresholds = by_task.get("threshold")
     cutoffs = by_task.get("cutoff")
     smooth = by_task.get("smooth")
@@ -327,17 +327,17 @@ def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -
     return NEEDS_MET_BY_FILES | {need for need, met in is_met.items() if met}
 
 
-def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
+def main_mask_option_by_task(study: Study, option_name: str, option_value: Any) -> dict[str, Any]:
     """Return the value of a mask option, such as `threshold`, of the main series by task.
 
-    `value` is what `values_by_option_and_method` read. Tasks without a value are left out.
+    `option_value` is what `values_by_option_and_method` read. Tasks without a value are left out.
     """
     main = main_series(study)
     assert main is not None
-    if name != "smooth":
+    if option_name != "smooth":
         # A file of thresholds or cut-offs may hold those of the main series alone.
         study = study_of_main_and_people(study)
-    values = getattr(mask_rule(study, **{name: value}), name)
+    values = getattr(mask_rule(study, **{option_name: option_value}), option_name)
     value_by_task = {task: value_for_task_and_series(values, task, main) for task in study.tasks}
     return {task: task_value for task, task_value in value_by_task.items() if task_value is not None}
 
@@ -389,12 +389,12 @@ def study_of_main_and_people(study: Study) -> Study:
     return study.select(methods=names)
 
 
-def true_positive_slice(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
+def true_positive_slice(full: pd.DataFrame, cases_with_finding: set[str]) -> pd.DataFrame:
     """Make the true-positive slice, as `score` does, from IoU and hits on the full slice.
 
-    `cases` have a finding in any task. IoU is undefined where the finding or the mask is empty.
+    `cases_with_finding` have a finding in any task. IoU is undefined where the finding or the mask is empty.
     """
-    rows = full[full["case"].isin(cases)].reset_index(drop=True)
+    rows = full[full["case"].isin(cases_with_finding)].reset_index(drop=True)
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype=TEXT)
     has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()

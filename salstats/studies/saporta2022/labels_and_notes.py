@@ -35,14 +35,14 @@ _SHORT_NAMES = {
 }
 
 
-def printed_names_without_means(values: Iterable[object]) -> list[str]:
+def printed_names_of_keys(key_values: Iterable[object]) -> list[str]:
     """Write values of key columns, such as metrics and tasks, as in print.
 
     Missing values and the terms of means and decreases are left out.
     """
     labels = Labels()
     names = []
-    for value in values:
+    for value in key_values:
         if not isinstance(value, str) or value in ("mean", "percent_decrease"):
             continue
         if value in _SHORT_NAMES:

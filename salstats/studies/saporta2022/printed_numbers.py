@@ -76,7 +76,7 @@ def _never_exact(frame: pd.DataFrame) -> bool:
     return False
 
 
-def _means_of_support_devices() -> pd.DataFrame:
+def _printed_means_of_support_devices() -> pd.DataFrame:
     """Return the printed mean IoU and hit rate of Support Devices."""
     keys = {
         "support_devices_miou": ("iou", PRINTED_METHOD, "Support Devices"),
@@ -103,7 +103,7 @@ _MEAN_KEYS = ("metric", "method", "task")
 _has_positive_scores = partial(_has_printed_positives, count_column="n")
 TABLE_1 = (
     PrintedNumbers(
-        _means_of_support_devices,
+        _printed_means_of_support_devices,
         _MEAN_KEYS,
         applies=_has_positive_scores,
         select=_rename_main_to_gradcam,

@@ -38,7 +38,7 @@ REPLICATE_FILES = {
 _NOTE = "as published: mean of the replicates given, order statistics"
 
 
-def replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
+def bootstrap_replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
     """Return the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")

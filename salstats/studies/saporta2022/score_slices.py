@@ -150,7 +150,7 @@ class SlicedScores:
         )
 
 
-def separate_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
+def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
     """Separate scores into the true-positive and the full slice, and prepare both for the study's items."""
     _check_no_data_options(options)
     check_enough_replicates(options.replicates)
@@ -183,7 +183,7 @@ def separate_slices(scores: pd.DataFrame, options: argparse.Namespace) -> Sliced
     if options.cutoff:
         _check_has_cutoff_columns(full)
     cutoffs = _read_cutoffs(options.cutoff, full)
-    full = _add_labels(full).drop(columns=list(FEATURES), errors="ignore")
+    full = _add_finding_labels(full).drop(columns=list(FEATURES), errors="ignore")
     return SlicedScores(true_positives, full, features, cutoffs)
 
 
@@ -260,7 +260,7 @@ def _iou_and_hit_rows_main_first(scores: pd.DataFrame, options: argparse.Namespa
     _check_scores_0_to_1(scores)
     scores = scores.assign(task=scores["task"].replace(TASK_BY_ALIAS)).reset_index(drop=True)
     scores = _rows_of_tasks(scores, names_in(options.tasks))
-    return _main_first(_with_patients(scores, options.patient_from), options.main)
+    return _main_series_first(_with_patients(scores, options.patient_from), options.main)
 
 
 def _check_scores_0_to_1(scores: pd.DataFrame) -> None:
@@ -327,11 +327,11 @@ def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
     return scores
 
 
-def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
+def _main_series_first(scores: pd.DataFrame, main_series: str | None) -> pd.DataFrame:
     """Put the rows of METHOD or METHOD:MODEL first: the single-method items show the first method."""
-    if main is None:
+    if main_series is None:
         return scores
-    method, _, model = main.partition(":")
+    method, _, model = main_series.partition(":")
     is_main = (scores["method"] == method) & (scores["method"] != HUMAN)
     if model:
         # Without a column of models no row belongs to the model.
@@ -340,7 +340,7 @@ def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
     if not is_main.any():
         names = _saliency_series_names(scores)
         raise SalstatsError(
-            Setting("main", main), f" is none of the saliency methods ({quoted(names)})", choices=names
+            Setting("main", main_series), f" is none of the saliency methods ({quoted(names)})", choices=names
         )
     return pd.concat([scores[is_main], scores[~is_main]], ignore_index=True)
 
@@ -443,7 +443,7 @@ def _has_finding(scores: pd.DataFrame) -> pd.Series:
     return has_finding.astype("bool")
 
 
-def _add_labels(full: pd.DataFrame) -> pd.DataFrame:
+def _add_finding_labels(full: pd.DataFrame) -> pd.DataFrame:
     """Add the column `label` to the full slice, from its pixel counts, where it has no labels."""
     has_counts = _has_values(full, "tp") and _has_values(full, "fn")
     if _has_values(full, "label") or not has_counts:
@@ -480,11 +480,11 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
             )
         if not 0 <= value <= 1:
             raise ValueRangeError(Setting("cutoff"), f" must lie between 0 and 1; got {value!r}", value=value)
-    _check_every_task_has_a_cutoff(cutoffs, full)
+    _check_cutoffs_of_methods_cover_tasks(cutoffs, full)
     return cutoffs
 
 
-def _check_every_task_has_a_cutoff(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
+def _check_cutoffs_of_methods_cover_tasks(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
     """Raise an error where a method has a cut-off for some tasks of the full slice and none for another."""
     for task, series in dict.fromkeys(zip(full["task"], series_of_each_row(full), strict=True)):
         names = {None, series.method, str(series)}

@@ -195,11 +195,11 @@ def order_limits(replicates: pd.Series) -> tuple[float, float]:
     return float(low[0]), float(high[0])
 
 
-def correlate_as_published(data: pd.DataFrame, x: str, y: str, **groups: object) -> pd.DataFrame:
+def spearman_as_published(data: pd.DataFrame, x: str, y: str, **correlate_options: object) -> pd.DataFrame:
     """Return Spearman correlations of independent rows, with limits tanh(atanh(r) ± 1.96 / sqrt(n - 3))."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RepeatedUnitsWarning)
-        result = correlate(data, x, y, interval="fisher", **groups)  # type: ignore[arg-type]
+        result = correlate(data, x, y, interval="fisher", **correlate_options)  # type: ignore[arg-type]
     low, high = published_fisher_limits(result["estimate"].to_numpy(), result["n"].to_numpy())
     return result.assign(conf_low=low, conf_high=high)
 

@@ -23,7 +23,7 @@ from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     cutoff_note,
     feature_name,
-    printed_names_without_means,
+    printed_names_of_keys,
 )
 from salstats.studies.saporta2022.study_frames import (
     FEATURES,
@@ -162,7 +162,7 @@ def published_beside_clustered(frames: StudyFrames) -> ItemResult:
     key_columns = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     stub = []
     for keys in rows[key_columns].itertuples(index=False):
-        distinct_names = dict.fromkeys(printed_names_without_means(keys))
+        distinct_names = dict.fromkeys(printed_names_of_keys(keys))
         stub.append(_capitalized(" · ".join(distinct_names)))
     choices_shown = (_PUBLISHED_CHOICE, replace(_OTHER_CHOICE, heading="Patients as clusters"))
     is_percent = rows["item"] == "Extended Data 5-6"
@@ -192,7 +192,7 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     groups = (rows["row"] + ". " + rows["question"]).tolist()
     stub = []
     for row in rows.to_dict("records"):
-        names = ", ".join(printed_names_without_means(row["of"].split(", ")))
+        names = ", ".join(printed_names_of_keys(row["of"].split(", ")))
         stub.append(f"{_capitalized(row['quantity'])}: {names}")
     choices_shown = (_PUBLISHED_CHOICE, _CLUSTERED_CHOICE, _OTHER_CHOICE)
     is_percent = rows["quantity"].str.endswith("%")
@@ -205,11 +205,11 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
         _choices_table(rows, groups, stub, choices_shown, is_percent),
         figure,
         note="the other choice has patients as clusters too, so that it differs from the column before it in "
-        f"the choice alone; the sign shown changes for {_changes_text(rows)}",
+        f"the choice alone; the sign shown changes for {_sign_changes_text(rows)}",
     )
 
 
-def _changes_text(rows: pd.DataFrame) -> str:
+def _sign_changes_text(rows: pd.DataFrame) -> str:
     """Write how often the sign changes in each of S1 to S7, and how often with patients as clusters alone."""
     rows_with_sign = rows[rows["conclusion_published"] != ""]
     texts = []
@@ -314,14 +314,14 @@ def _capitalized(text: str) -> str:
 
 
 def sign_words_shown_by_intervals(
-    rows: pd.DataFrame, low_column: str, high_column: str, p_column: str
+    rows: pd.DataFrame, low_column: str, high_column: str, adjusted_p_column: str
 ) -> np.ndarray:
     """Return the sign that each row's interval shows: "positive", "negative", "inconclusive", "" without one.
 
     An interval shows a sign where it excludes 0 and, if P was adjusted, P is below .05. The other arguments
     name the columns of the limits and of the adjusted P.
     """
-    is_significant = rows[p_column].isna() | (rows[p_column] < 0.05)
+    is_significant = rows[adjusted_p_column].isna() | (rows[adjusted_p_column] < 0.05)
     signs = np.full(len(rows), "inconclusive", dtype=object)
     signs[(is_significant & (rows[high_column] < 0)).to_numpy()] = "negative"
     signs[(is_significant & (rows[low_column] > 0)).to_numpy()] = "positive"
@@ -402,7 +402,7 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     }
     parts = []
     for row, make in makers.items():
-        if _meets_needs_of_row(row, frames):
+        if _meets_needs_of_sensitivity_row(row, frames):
             with warning_instead_of_any_error(f"{row} of the sensitivity table"):
                 parts.append(make(frames, published, clustered))
     rows = concat_or_raise_if_none(parts)
@@ -412,7 +412,7 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     ]
 
 
-def _meets_needs_of_row(row: str, frames: StudyFrames) -> bool:
+def _meets_needs_of_sensitivity_row(row: str, frames: StudyFrames) -> bool:
     """Tell whether the data meet the needs of a row of the sensitivity table."""
     match row:
         case "S2":

@@ -23,8 +23,8 @@ from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.studies.declarations import Need
 from salstats.studies.item_warnings import ItemNotMade, warning_instead_of_any_error
 from salstats.studies.saporta2022.script_inference import (
-    correlate_as_published,
     percent_decrease_as_published,
+    spearman_as_published,
     summarize_as_published,
 )
 from salstats.study import HUMAN, Study
@@ -293,7 +293,9 @@ def _exclude_absent_from_n_missing(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates.drop(columns="n_absent").assign(n_missing=n_missing)
 
 
-def _with_wilson_intervals(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _with_wilson_intervals_of_hit_rates(
+    estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]
+) -> pd.DataFrame:
     """Replace the interval of each task's hit rate by Wilson's with the effective number of patients.
 
     Replicates of a few zeros and ones take few values, and if all scores are 1 they do not vary. An average
@@ -322,7 +324,7 @@ def means(
         return _exclude_absent_from_n_missing(estimates)
     scores = drop_absent_findings(scores)
     estimates = ss.summarize(scores, by=by, average="task", **inference.interval_options)
-    return _with_wilson_intervals(estimates, scores, list(by))
+    return _with_wilson_intervals_of_hit_rates(estimates, scores, list(by))
 
 
 def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = HUMAN) -> pd.DataFrame:
@@ -467,11 +469,11 @@ def slopes_and_correlations_on_prob(
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = drop_absent_findings(metric_rows(scores, metric))
     coefficients = [regression_coefficients(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
-    correlations = [_spearman(rows, metric, inference, by="task", overall=True)]
+    correlations = [_spearman_with_prob(rows, metric, inference, by="task", overall=True)]
     if rows["task"].nunique() > 1:
         within_coefficients = regression_coefficients(rows, f"{metric} ~ prob + task", inference)
         coefficients.append(within_coefficients.assign(task=WITHIN_TASKS))
-        within_correlation = _spearman(rows, metric, inference, by=(), stratified="task")
+        within_correlation = _spearman_with_prob(rows, metric, inference, by=(), stratified="task")
         correlations.append(within_correlation.assign(task=WITHIN_TASKS))
     all_coefficients = pd.concat(coefficients, ignore_index=True)
     slopes = all_coefficients[all_coefficients["term"] == "prob"].assign(term="slope")
@@ -480,16 +482,18 @@ def slopes_and_correlations_on_prob(
     return estimates[[column for column in columns if column in estimates]]
 
 
-def _spearman(rows: pd.DataFrame, metric: str, inference: StudyInference, **groups: object) -> pd.DataFrame:
-    """Return Spearman's correlations of a metric and confidence; `groups` are options of `correlate`."""
+def _spearman_with_prob(
+    rows: pd.DataFrame, metric: str, inference: StudyInference, **correlate_options: object
+) -> pd.DataFrame:
+    """Return Spearman's correlations of a metric and confidence, with options of `correlate`."""
     if not inference.published:
-        return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
-    if "stratified" not in groups:
-        return correlate_as_published(rows, metric, "prob", **groups)
+        return ss.correlate(rows, metric, "prob", **correlate_options)  # type: ignore[arg-type]
+    if "stratified" not in correlate_options:
+        return spearman_as_published(rows, metric, "prob", **correlate_options)
     # The scripts have no correlation within tasks, so it has the package's limits for independent rows.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RepeatedUnitsWarning)
-        return ss.correlate(rows, metric, "prob", interval="fisher", **groups)  # type: ignore[arg-type]
+        return ss.correlate(rows, metric, "prob", interval="fisher", **correlate_options)  # type: ignore[arg-type]
 
 
 def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:

@@ -12,11 +12,11 @@ from tests_support import raises
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.gaze import read_gaze
 from salstats.studies.lanfredi2021.example_case import (
-    figure_1,
-    plot_samples,
-    plot_spread,
-    sampled_beside_exact_values,
-    sampled_sd_by_sample_size,
+    figure_1_fixations_and_maps,
+    plot_sampled_auc,
+    plot_sd_of_sampled_auc,
+    sampled_beside_exact_auc,
+    sd_of_sampled_auc_by_sample_size,
 )
 from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, scored_recordings
 
@@ -55,7 +55,7 @@ def layers(figure):
 
 
 def test_the_figure_shows_the_mean_over_readers():
-    figure = plot_spread(make_spread())
+    figure = plot_sd_of_sampled_auc(make_spread())
     data = figure.data
     assert len(data) == 2 * 2 * 3
     assert np.allclose(data["sd"], 0.3 / np.sqrt(data["n_samples"]), rtol=ROUNDING)
@@ -63,7 +63,7 @@ def test_the_figure_shows_the_mean_over_readers():
 
 
 def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
-    (line,) = layers(plot_spread(make_spread()))
+    (line,) = layers(plot_sd_of_sampled_auc(make_spread()))
     assert sorted(set(line["n_samples"])) == [100, 10000]
     assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=ROUNDING)
 
@@ -71,7 +71,7 @@ def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
 def test_rows_without_spread_are_counted():
     spread = make_spread()
     spread.loc[spread["method"] == "gradcam_wag", "sd"] = np.nan
-    figure = plot_spread(spread)
+    figure = plot_sd_of_sampled_auc(spread)
     assert set(figure.data["method"]) == {"interobserver"}
     assert "Not drawn: 12 rows without spread." in figure.labels.caption.replace("\n", " ")
 
@@ -80,7 +80,7 @@ def test_rows_without_spread_are_counted():
     ("mixing", "text"), [("uniform", "Maps of several classes: Uniform mixing."), ("as given", "")]
 )
 def test_the_mixing_of_maps_is_named_unless_they_are_as_given(mixing, text):
-    caption = plot_spread(make_spread(metrics=("auc",)).assign(mixing=mixing)).labels.caption
+    caption = plot_sd_of_sampled_auc(make_spread(metrics=("auc",)).assign(mixing=mixing)).labels.caption
     said = " ".join(caption.split())
     assert text.casefold() in said.casefold()
     assert ("mixing" in said) == bool(text)
@@ -88,7 +88,7 @@ def test_the_mixing_of_maps_is_named_unless_they_are_as_given(mixing, text):
 
 def test_spreads_of_nothing_are_an_error():
     with raises(SalstatsError, column="sd"):
-        plot_spread(make_spread().assign(sd=0.0))
+        plot_sd_of_sampled_auc(make_spread().assign(sd=0.0))
 
 
 @pytest.mark.parametrize("width", [89, 183])
@@ -96,7 +96,10 @@ def test_spreads_of_nothing_are_an_error():
 def test_both_figures_draw_at_a_column_and_a_page(width, metrics):
     samples = make_samples(metrics=metrics)
     one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "0")]
-    for figure in (plot_spread(make_spread(metrics=metrics), width=width), plot_samples(one, width=width)):
+    for figure in (
+        plot_sd_of_sampled_auc(make_spread(metrics=metrics), width=width),
+        plot_sampled_auc(one, width=width),
+    ):
         assert np.isclose(figure.theme.getp("figure_size")[0] * 25.4, width)
         assert list(figure.data["panel"].cat.categories) == [m.replace("auc", "AUC") for m in metrics]
         figure.draw()
@@ -105,7 +108,7 @@ def test_both_figures_draw_at_a_column_and_a_page(width, metrics):
 def test_values_stand_around_their_size_and_the_line_is_the_exact_value():
     samples = make_samples()
     one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "1")]
-    figure = plot_samples(one)
+    figure = plot_sampled_auc(one)
     places = figure.data["n_samples"].map({100: 0, 1000: 1, 10000: 2})
     assert (figure.data["at"] - places).abs().max() < 0.5
     (line,) = [data for data in layers(figure) if "exact" in data and len(data) == 2]
@@ -129,7 +132,7 @@ def mixed_samples():
 
 
 def test_sampled_values_are_of_the_first_reader_and_the_picked_map():
-    item = sampled_beside_exact_values(recordings_of(make_samples()))
+    item = sampled_beside_exact_auc(recordings_of(make_samples()))
     assert set(item.frame["method"]) == {"gradcam_wag"}
     assert set(item.frame["reader"]) == {"0"}
     assert len(item.frame) == 2 * len(SIZES) * 20
@@ -139,19 +142,19 @@ def test_sampled_values_are_of_the_first_reader_and_the_picked_map():
     for number in (values.mean(), values.std(), values.min(), values.max(), 0.6):
         assert f">{number:.4f}<" in html
     undefined = make_samples().assign(estimate=np.nan)
-    assert sampled_beside_exact_values(recordings_of(undefined)) is None
+    assert sampled_beside_exact_auc(recordings_of(undefined)) is None
 
 
 def test_sampled_values_are_of_the_picked_mixing():
     for mixing in ("thresholded", "uniform"):
-        item = sampled_beside_exact_values(recordings_of(mixed_samples(), mixing=mixing))
+        item = sampled_beside_exact_auc(recordings_of(mixed_samples(), mixing=mixing))
         assert set(item.frame["mixing"]) == {mixing}
         assert set(item.frame["method"]) == {"gradcam_wag"}
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_the_spread_is_listed_of_all_maps_and_drawn_of_one_mixing():
-    item = sampled_sd_by_sample_size(recordings_of(mixed_samples(), mixing="uniform"))
+    item = sd_of_sampled_auc_by_sample_size(recordings_of(mixed_samples(), mixing="uniform"))
     frame = item.frame.set_index(["method", "reader", "n_samples"])
     samples = mixed_samples().groupby(["method", "reader", "n_samples"])["estimate"].std()
     np.testing.assert_allclose(frame["sd"], samples.loc[frame.index], rtol=ROUNDING)
@@ -174,7 +177,7 @@ def recordings(tmp_path_factory):
 
 
 def test_fig_1_draws_the_gaze_the_bias_and_the_map_of_the_picked_case(recordings):
-    item = figure_1(recordings)
+    item = figure_1_fixations_and_maps(recordings)
     pick = recordings.pick_of_median_case.iloc[0]
     assert item.frame["case"].tolist() == [pick["case"]]
     assert list(item.figure.data["picture"]) == ["Fixations", "Mean fixation map", "Centre bias", "mine"]

@@ -19,7 +19,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     ScoringOptions,
     main_method_and_mixing,
     means_by_mixing,
-    means_with_both_intervals,
+    means_with_clustered_and_study_intervals,
     printed_row_names,
     rows_of_table_2,
     rows_with_required_readers,
@@ -32,7 +32,10 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     with_no_mixing_as_missing,
     without_mixing_in_methods,
 )
-from salstats.studies.lanfredi2021.recording_tables import score_changes_by_center_bias, shuffled_mean_changes
+from salstats.studies.lanfredi2021.recording_tables import (
+    mean_changes_of_shuffled_metrics,
+    shuffled_metrics_by_center_bias,
+)
 
 # means of the same numbers in another order
 SUM_TOLERANCE = 1e-12
@@ -186,11 +189,11 @@ def test_undefined_scores_are_left_out_of_both_intervals_and_counted():
     gone = (scores["case"] == "c3") & (scores["method"] == "am1")
     scores.loc[gone, "score"] = np.nan
     with_gaps = (
-        means_with_both_intervals(with_mixing_and_subset(scores, LABELS))
+        means_with_clustered_and_study_intervals(with_mixing_and_subset(scores, LABELS))
         .query("method == 'am1'")
         .reset_index(drop=True)
     )
-    without = means_with_both_intervals(with_mixing_and_subset(scores[~gone], LABELS)).query(
+    without = means_with_clustered_and_study_intervals(with_mixing_and_subset(scores[~gone], LABELS)).query(
         "method == 'am1'"
     )
     limits = ["estimate", "conf_low", "conf_high", "study_conf_low", "study_conf_high", "n_units"]
@@ -304,7 +307,7 @@ def scores_of_both(shift=0.0, mixing=("as given",)):
 def test_the_change_is_that_of_the_same_rows_with_cases_as_clusters():
     # rows in another order: pairs are made by their keys
     others = scores_of_both(0.01).sample(frac=1, random_state=1)
-    found = shuffled_mean_changes(scores_of_both(), others)
+    found = mean_changes_of_shuffled_metrics(scores_of_both(), others)
     assert found["metric"].tolist() == ["sncc", "sncc", "sauc", "sauc"]
     # 0.01 to 0.06 by case, the same for every reader
     changes = 0.01 * np.arange(1, 7)
@@ -320,7 +323,7 @@ def test_the_change_is_that_of_the_same_rows_with_cases_as_clusters():
 def test_rows_undefined_under_either_are_in_neither_mean():
     every, others = scores_of_both(), scores_of_both(0.01)
     others.loc[others["case"] == "c5", "score"] = np.nan
-    found = shuffled_mean_changes(every, others)
+    found = mean_changes_of_shuffled_metrics(every, others)
     expected = every[every["case"] != "c5"].groupby(["metric", "method"])["score"].mean()
     for row in found.itertuples():
         assert abs(row.mean_all - expected[row.metric, row.method]) < SUM_TOLERANCE
@@ -329,7 +332,7 @@ def test_rows_undefined_under_either_are_in_neither_mean():
 
 
 def test_the_line_of_the_figure_is_at_no_change_and_not_at_chance():
-    figure = score_changes_by_center_bias(scores_of_both(), scores_of_both(0.01)).figure
+    figure = shuffled_metrics_by_center_bias(scores_of_both(), scores_of_both(0.01)).figure
     drawn = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
     guides = [data["guide"] for data in drawn if "guide" in data]
     assert guides

@@ -15,9 +15,9 @@ from salstats import datasets
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
-from salstats.studies.lanfredi2021.layouts import add_interval_comparison
+from salstats.studies.lanfredi2021.layouts import add_width_ratio_and_chance_columns
 from salstats.studies.lanfredi2021.printed_tables import (
-    interval_widths_and_changes_note,
+    interval_widths_and_changed_conclusions_note,
     printed_numbers_of_table,
     printed_table_rows,
     read_workbooks,
@@ -388,11 +388,11 @@ def make_rows():
 
 
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
-    said = interval_widths_and_changes_note(add_interval_comparison(make_rows()))
+    said = interval_widths_and_changed_conclusions_note(add_width_ratio_and_chance_columns(make_rows()))
     assert "1 of 2 intervals are narrower" in said
     assert said.endswith("changes in 1: Table 1, a, sNCC")
-    same = add_interval_comparison(make_rows().iloc[1:])
-    assert interval_widths_and_changes_note(same).endswith("changes in 0: none")
+    same = add_width_ratio_and_chance_columns(make_rows().iloc[1:])
+    assert interval_widths_and_changed_conclusions_note(same).endswith("changes in 0: none")
 
 
 def test_intervals_of_networks_and_cases_in_general_equal_r(made, r_expected):

@@ -22,7 +22,7 @@ from salstats.studies.lanfredi2021.recording_tables import (
     majority_findings_by_image,
     means_maker,
     scores_of_every_map,
-    table_2,
+    table_2_normal_and_abnormal_images,
     table_maker,
 )
 
@@ -447,7 +447,7 @@ def test_tables_without_their_metrics_are_not_made():
     plain = recordings_by_hand(scores_by_hand(("ncc", "auc")))
     assert means_maker(("ncc", "auc"))(shuffled) is None
     assert table_maker("3")(shuffled) is None
-    for make in (table_maker("4"), table_2, effect_of_center_bias_choice):
+    for make in (table_maker("4"), table_2_normal_and_abnormal_images, effect_of_center_bias_choice):
         assert make(plain) is None
     made_of = means_maker(("sncc",))(shuffled)
     assert set(made_of.frame["metric"]) == {"sncc"}

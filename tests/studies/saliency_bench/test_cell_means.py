@@ -15,11 +15,11 @@ from salstats.studies.saliency_bench.cell_means import (
     abbreviation_note,
     cell_means,
     labels_with_metric_headings,
+    method_ranks_in_resampled_cases,
+    method_ranks_in_resampled_data_sets,
     pearson_over_data_sets,
     printed_benchmark,
     printed_means,
-    ranks_over_cases,
-    ranks_over_data_sets,
     score_benchmark,
     scores_of_saliency_methods,
     sorted_by_labels,
@@ -189,7 +189,7 @@ class TestNames:
 class TestRanks:
     @pytest.mark.filterwarnings("ignore:rankings rest on few units")
     def test_data_sets_drawn_again_rank_their_means(self, means):
-        found = ranks_over_data_sets(means, CHOICE)
+        found = method_ranks_in_resampled_data_sets(means, CHOICE)
         assert set(found["unit"]) == {"dataset"}
         assert set(found["n_units"]) == {6}
         several, _ = split_by_number_of_methods(means)
@@ -198,7 +198,7 @@ class TestRanks:
         np.testing.assert_array_equal(found.set_index(order)["estimate"].sort_index(), plain.sort_index())
 
     def test_every_data_set_and_model_has_a_ranking_of_its_own(self, scores, means):
-        found = ranks_over_cases(scores, CHOICE)
+        found = method_ranks_in_resampled_cases(scores, CHOICE)
         assert len(found) == 3 * 6 * len(MODELS) * len(METHODS)
         several, _ = split_by_number_of_methods(means)
         order = ["metric", "dataset", "model", "method"]

@@ -19,11 +19,11 @@ from salstats.studies.saliency_bench.cell_means import (
 from salstats.studies.saliency_bench.table_consistency import (
     CHANGES_FILE,
     compare_correlations,
-    digit_changes_that_reconcile,
+    digit_changes_that_reconcile_tables,
+    printed_beside_recomputed_correlations,
     printed_correlations,
     printed_means_of_cells,
     printed_tables_2_and_3,
-    recomputed_correlations,
     values_after_changes,
 )
 
@@ -135,7 +135,7 @@ def test_the_items_count_what_agrees_before_and_after_the_changes():
     values, printed = printed_tables_2_and_3()
     changes = pd.read_csv(data_folder() / CHANGES_FILE)
     benchmark = printed_benchmark(MeanOptions(n_replicates=40))
-    before = recomputed_correlations(benchmark)
+    before = printed_beside_recomputed_correlations(benchmark)
     agrees = compare_correlations(values, printed)["agrees"]
     assert before.frame["agrees"].sum() == agrees.sum()
     assert before.note.startswith(f"{agrees.sum()} of {len(printed)} printed")
@@ -144,7 +144,7 @@ def test_the_items_count_what_agrees_before_and_after_the_changes():
     for text, n in (("yes", agrees.sum()), ("last digit", n_last_digit)):
         assert html.count(f">{text}<") == n
     assert f"Agree: {agrees.sum()} of {len(printed)}" in " ".join(html.split())
-    after = digit_changes_that_reconcile(benchmark)
+    after = digit_changes_that_reconcile_tables(benchmark)
     corrected = compare_correlations(values_after_changes(values, changes), printed)["agrees"]
     assert len(after.frame) == len(changes)
     assert after.frame["n_exact"].sum() == corrected.sum()

@@ -7,7 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.studies.saporta2022.covariates import effect_of_scale_note, overall_slope_note
+from salstats.studies.saporta2022.covariates import (
+    effect_of_feature_scale_note,
+    overall_slope_among_tasks_note,
+)
 from salstats.studies.saporta2022.study_frames import FEATURES, SCALED_OVER_ALL_TASKS, SCALED_PER_TASK
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
@@ -97,7 +100,7 @@ def test_both_scales_of_features_are_shown_and_they_matter(made):
 
 def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
     slopes = made["table_2"].frame
-    said = effect_of_scale_note(slopes)
+    said = effect_of_feature_scale_note(slopes)
     assert said in made["table_2"].note
     rows = slopes[(slopes["pool"] == "all tasks pooled") & (slopes["outcome"] == "IoU")]
     rows = rows.set_index(["scale", "term"])
@@ -115,7 +118,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
     found = pd.DataFrame(
         {"term": "slope", "task": ["a", "b", "Overall"], "estimate": [0.211, 1.974, overall]}
     )
-    said = overall_slope_note(found)
+    said = overall_slope_among_tasks_note(found)
     assert said == f"the overall slope, {overall:.3f}, lies {place} of the tasks, 0.211 to 1.974"
 
 
@@ -148,27 +151,27 @@ def test_confidence_of_two_cases_a_task_is_drawn_without_lines(drawn_frames, mak
 
 def test_a_single_task_has_no_overall_slope_beside_it():
     found = pd.DataFrame({"term": "slope", "task": ["a", "Overall"], "estimate": [0.2, 0.3]})
-    assert overall_slope_note(found) == "there is one task"
+    assert overall_slope_among_tasks_note(found) == "there is one task"
     two = pd.concat([found, found.head(1).assign(task="b")], ignore_index=True)
-    assert overall_slope_note(two[two["task"] != "Overall"]) == "there is one task"
+    assert overall_slope_among_tasks_note(two[two["task"] != "Overall"]) == "there is one task"
     # correlations are no slopes
     correlations = two.assign(term="spearman", estimate=9.0)
-    assert overall_slope_note(pd.concat([correlations, two])).endswith("0.200 to 0.200")
+    assert overall_slope_among_tasks_note(pd.concat([correlations, two])).endswith("0.200 to 0.200")
 
 
 def test_signs_turn_only_where_both_intervals_exclude_0():
     scales = [SCALED_PER_TASK, SCALED_OVER_ALL_TASKS]
     rows = pd.DataFrame({"scale": scales, "conf_low": [0.1, -0.3], "conf_high": [0.2, -0.1]})
     rows = rows.assign(outcome="IoU", term="elongation", pool="all tasks pooled", estimate=[0.15, -0.2])
-    assert "elongation (IoU)" in effect_of_scale_note(rows)
+    assert "elongation (IoU)" in effect_of_feature_scale_note(rows)
     for other in (
         rows.assign(conf_high=[0.2, 0.1]),
         rows.assign(conf_low=[0.1, 0.05], conf_high=0.2),
         rows.assign(conf_low=[-0.1, -0.3]),
     ):
-        assert "elongation" not in effect_of_scale_note(other)
+        assert "elongation" not in effect_of_feature_scale_note(other)
     with_effects = rows.assign(pool="with task effects")
-    assert "elongation" not in effect_of_scale_note(with_effects)
+    assert "elongation" not in effect_of_feature_scale_note(with_effects)
 
 
 def test_summary_statistics_have_the_quartiles_of_each_tasks_findings(made, frames):

@@ -23,8 +23,8 @@ from salstats.studies.saporta2022.file_scoring import (
     chosen_value_by_task,
     empty_masks_below_cutoffs,
     inference_of,
+    main_mask_option_by_task,
     main_series,
-    main_values_by_task,
     needs_met,
     read_data,
     read_unscored_study,
@@ -476,9 +476,9 @@ def test_single_method_items_are_of_the_first_series_that_is_not_people(drawn_st
 
 def test_mask_options_of_the_main_series_are_by_task():
     study = study_of_series("cam", "ig")
-    assert main_values_by_task(study, "threshold", "0.3") == {"Edema": 0.3}
-    assert main_values_by_task(study, "smooth", {(None, "ig"): "9"}) == {}
-    assert main_values_by_task(study, "smooth", {(None, "cam"): "9"}) == {"Edema": 9}
+    assert main_mask_option_by_task(study, "threshold", "0.3") == {"Edema": 0.3}
+    assert main_mask_option_by_task(study, "smooth", {(None, "ig"): "9"}) == {}
+    assert main_mask_option_by_task(study, "smooth", {(None, "cam"): "9"}) == {"Edema": 9}
 
 
 def test_the_main_maps_are_some_of_the_maps(tmp_path):

@@ -12,11 +12,11 @@ from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.script_inference import (
     bootstrap_as_published,
     coefficient_texts_as_published,
-    correlate_as_published,
     decrease_of_replicates,
     percent_decrease_as_published,
     published_draws,
     published_fisher_limits,
+    spearman_as_published,
     summarize_as_published,
 )
 
@@ -124,7 +124,7 @@ def test_correlations_of_confidence_are_those_of_the_script_unrounded(expected, 
     with pytest.warns(RepeatedUnitsWarning):
         ss.correlate(rows, outcome, "prob", by="task", overall=True, interval="fisher")
     # the scripts treat rows as independent, so that no such warning is shown
-    got = correlate_as_published(rows, outcome, "prob", by="task", overall=True).set_index("task")
+    got = spearman_as_published(rows, outcome, "prob", by="task", overall=True).set_index("task")
     got = got.loc[want.index]
     columns = {
         "estimate": "corr", "conf_low": "corr_lower", "conf_high": "corr_upper", "p_value": "corr_pval",
