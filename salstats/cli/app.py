@@ -204,12 +204,12 @@ class _ShellGroup(TyperGroup):
         return _hide_types_of_switches(super().get_params(ctx))
 
 
-def make_app(command_name: str, flags_to_fill: dict[str, str] | None = None) -> typer.Typer:
+def make_app(called_command_name: str, flags_to_fill: dict[str, str] | None = None) -> typer.Typer:
     """Make the app; only one command has its options, since they are made from the imported function.
 
     Parameters
     ----------
-    command_name : str
+    called_command_name : str
         Name of the command that runs or shows its help.
     flags_to_fill : dict, optional
         The flag of each parameter of that command is added to it.
@@ -229,11 +229,11 @@ def make_app(command_name: str, flags_to_fill: dict[str, str] | None = None) -> 
         if isinstance(command, _StandaloneCommand):
             body = command.body
             help_text = None
-            if command.name == command_name and flags_to_fill is not None:
+            if command.name == called_command_name and flags_to_fill is not None:
                 flags_to_fill |= _flags_of_parameters(body)
-        elif command.name == command_name:
+        elif command.name == called_command_name:
             with spinner("Loading"):
-                body = _command_body_filling_flags(command, flags_to_fill)
+                body = _make_command_body_and_fill_flags(command, flags_to_fill)
             help_text = command.summary
         else:
             body = _placeholder
@@ -254,7 +254,7 @@ def _flags_of_parameters(body: Callable[..., None]) -> dict[str, str]:
     return {name: f"--{name.replace('_', '-')}" for name in inspect.signature(body).parameters}
 
 
-def _command_body_filling_flags(
+def _make_command_body_and_fill_flags(
     command: "Command", flags_to_fill: dict[str, str] | None
 ) -> Callable[..., None]:
     """Make the function of a command, whose signature typer reads, and fill in its flags."""

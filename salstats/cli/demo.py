@@ -36,7 +36,7 @@ def run_demo(
     no torch: the maps were scored when the study was built. The folder, where none is named, is the first
     free one of `salstats-demo`, `salstats-demo-2` ...; one with other files in it is never replaced.
     """
-    target = default_folder(overwrite=overwrite) if folder is None else Path(folder)
+    target = first_free_demo_folder(overwrite=overwrite) if folder is None else Path(folder)
     target = check_report_folder(target, overwrite=overwrite)
     with spinner("Reading"):
         # The column `human_label` names the annotator in texts; here the demo's own labels do.
@@ -82,7 +82,7 @@ def demo_method_labels() -> dict[str, Any]:
     return {"method": order, HUMAN: ANNOTATOR}
 
 
-def default_folder(*, overwrite: bool = False) -> Path:
+def first_free_demo_folder(*, overwrite: bool = False) -> Path:
     """Return `salstats-demo` or, where it exists and is not replaced, the first free `salstats-demo-N`."""
     if overwrite:
         return Path(DEFAULT_FOLDER)
@@ -95,18 +95,19 @@ def default_folder(*, overwrite: bool = False) -> Path:
 
 
 def example_calls_with_results(
-    scores: pd.DataFrame, demo_scores: pd.DataFrame
+    report_scores: pd.DataFrame, scores_of_all_metrics: pd.DataFrame
 ) -> list[tuple[str, pd.DataFrame]]:
     """Return the calls that the demo prints, each with its frame.
 
-    `scores` has the metrics of the report, `demo_scores` all metrics.
+    `report_scores` has the metrics of the report.
     """
-    saliency = scores[(scores["metric"] == "iou") & (scores["method"] != HUMAN)]
-    decrease = ss.percent_decrease(scores, reference=HUMAN, average="task", adjust="holm")
+    saliency = report_scores[(report_scores["metric"] == "iou") & (report_scores["method"] != HUMAN)]
+    insertion = scores_of_all_metrics[scores_of_all_metrics["metric"] == "insertion"]
+    decrease = ss.percent_decrease(report_scores, reference=HUMAN, average="task", adjust="holm")
     return [
         (
             "ss.summarize(scores, by=['metric', 'method'])",
-            ss.summarize(scores, by=["metric", "method"]),
+            ss.summarize(report_scores, by=["metric", "method"]),
         ),
         (
             "ss.percent_decrease(scores, reference='human', average='task', adjust='holm')"
@@ -119,6 +120,6 @@ def example_calls_with_results(
         ),
         (
             "ss.summarize(insertion, by=['metric', 'method'])",
-            ss.summarize(demo_scores[demo_scores["metric"] == "insertion"], by=["metric", "method"]),
+            ss.summarize(insertion, by=["metric", "method"]),
         ),
     ]

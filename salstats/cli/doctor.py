@@ -55,7 +55,7 @@ def doctor() -> None:
             print(f"  {name:<24}{text}")
 
 
-def _requirements_with_versions(extra: str = "") -> list[tuple[str, str]]:
+def _requirements_with_versions_or_problems(extra: str = "") -> list[tuple[str, str]]:
     """Return the packages that salstats or one of its extras requires, with their versions or problems."""
     from packaging.requirements import Requirement
 
@@ -91,7 +91,7 @@ def _package_lines() -> Iterator[tuple[str, str]]:
 
     yield "salstats", str(Path(salstats.__file__).parent)
     yield "python", sys.executable
-    requirements = _requirements_with_versions()
+    requirements = _requirements_with_versions_or_problems()
     if not requirements:
         yield "requirements", "unknown: salstats was not installed by pip"
     for name, version in requirements:
@@ -106,7 +106,7 @@ def _optional_part_lines() -> Iterator[tuple[str, str]]:
     from salstats.errors import SalstatsError
 
     for extra, uses in _USES_BY_EXTRA.items():
-        requirements = _requirements_with_versions(extra)
+        requirements = _requirements_with_versions_or_problems(extra)
         text = ", ".join(f"{name} {version}" for name, version in requirements) or "unknown"
         if any(version == "missing" for _, version in requirements):
             text += f": needed for {uses}; pip install 'salstats[{extra}]' installs it"

@@ -325,7 +325,7 @@ def print_undefined_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
             "(--slice full scores them)",
             err=True,
         )
-    _print_defined_counts(scores, "images x tasks")
+    _print_defined_counts_by_metric_and_method(scores, "images x tasks")
 
 
 def print_gaze_reasons(scores: "pd.DataFrame") -> None:
@@ -335,7 +335,7 @@ def print_gaze_reasons(scores: "pd.DataFrame") -> None:
     unit = "images"
     if "reader" in scores.columns:
         unit = "images x readers"
-    _print_defined_counts(scores, unit)
+    _print_defined_counts_by_metric_and_method(scores, unit)
     if scores["reason"].eq(ZERO_MAP_AT_FIXATION).any():
         typer.echo(
             "information_gain: means leave out the cases where a map failed, so they are too high; "
@@ -344,7 +344,7 @@ def print_gaze_reasons(scores: "pd.DataFrame") -> None:
         )
 
 
-def _print_defined_counts(scores: "pd.DataFrame", unit: str) -> None:
+def _print_defined_counts_by_metric_and_method(scores: "pd.DataFrame", unit: str) -> None:
     """Write on stderr how many scores of each metric and method are defined, and why others are not."""
     by = [column for column in ("metric", "method") if column in scores.columns]
     for names, rows in scores.groupby(by, sort=False, dropna=False):

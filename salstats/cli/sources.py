@@ -116,10 +116,10 @@ def read_study(run: CommandRun) -> "Study":
     study = ss.read_study(run.input_path_or_none, **reading)
     if cases is None:
         return study
-    return study.select(cases=_case_names(cases))
+    return study.select(cases=_case_names_from_list_or_table(cases))
 
 
-def _case_names(texts: Sequence[str]) -> list[str]:
+def _case_names_from_list_or_table(texts: Sequence[str]) -> list[str]:
     """Return the names that `--cases` lists, or those in the column `case` of its table."""
     from salstats.errors import ColumnError
     from salstats.readers.tables import TABLE_SUFFIXES, read_known_format_table

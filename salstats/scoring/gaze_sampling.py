@@ -90,7 +90,7 @@ def sampling_spread(
 
     See Also
     --------
-    score_gaze, sampled_scores, spread_of_samples
+    score_gaze, sampled_scores, spread_over_replicates
 
     References
     ----------
@@ -122,12 +122,15 @@ def sampling_spread(
     True
     """
     frames = []
-    for samples in _sample_frames(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng):
-        frames.append(spread_of_samples(samples))
+    samples_by_case = _sampled_values_of_each_case(
+        study, sizes, n_replicates, metrics, cases, center_bias, bias, rng
+    )
+    for samples in samples_by_case:
+        frames.append(spread_over_replicates(samples))
     return _typed_without_empty_columns(pd.concat(frames, ignore_index=True))
 
 
-def spread_of_samples(samples: pd.DataFrame) -> pd.DataFrame:
+def spread_over_replicates(samples: pd.DataFrame) -> pd.DataFrame:
     """Return the spread of samples that `sampled_scores` gave, as `sampling_spread` does."""
     keys = [column for column in samples.columns if column not in ("replicate", "estimate", "exact")]
     groups = samples.groupby(keys, sort=False, dropna=False)
@@ -173,11 +176,11 @@ def sampled_scores(
     --------
     The standard deviation of `estimate` is `sd` of `sampling_spread`, whose example makes a study.
     """
-    samples = _sample_frames(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
+    samples = _sampled_values_of_each_case(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
     return _typed_without_empty_columns(pd.concat(samples, ignore_index=True))
 
 
-def _sample_frames(
+def _sampled_values_of_each_case(
     study: Study,
     sizes: Sequence[int],
     n_replicates: int,

@@ -105,7 +105,7 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
     return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), TEXT))
 
 
-def count_mask_pixels(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
+def count_truth_mask_and_overlap_pixels(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     """Count the pixels of every truth, explanation and their overlap, by simulation and step."""
     rows = []
     for name, simulation in series.items():

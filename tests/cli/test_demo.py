@@ -15,9 +15,9 @@ from salstats.cli.demo import (
     ANNOTATOR,
     DEMO_SUBSET,
     METRICS,
-    default_folder,
     demo_method_labels,
     example_calls_with_results,
+    first_free_demo_folder,
     run_demo,
 )
 from salstats.errors import InputFileError
@@ -115,12 +115,12 @@ def test_all_methods_of_the_study_have_a_label_in_the_demo():
 
 def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert default_folder().name == "salstats-demo"
+    assert first_free_demo_folder().name == "salstats-demo"
     (tmp_path / "salstats-demo").mkdir()
-    assert default_folder().name == "salstats-demo-2"
+    assert first_free_demo_folder().name == "salstats-demo-2"
     (tmp_path / "salstats-demo-2").write_text("a file")
-    assert default_folder().name == "salstats-demo-3"
-    assert default_folder(overwrite=True).name == "salstats-demo"
+    assert first_free_demo_folder().name == "salstats-demo-3"
+    assert first_free_demo_folder(overwrite=True).name == "salstats-demo"
 
 
 def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):

@@ -14,7 +14,12 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.metrics.ranks import sampled_auc
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
-from salstats.scoring.gaze_sampling import sampled_areas, sampled_scores, sampling_spread, spread_of_samples
+from salstats.scoring.gaze_sampling import (
+    sampled_areas,
+    sampled_scores,
+    sampling_spread,
+    spread_over_replicates,
+)
 from salstats.study import Content, Prediction, Series
 
 KEYS = ["case", "method", "reader", "metric"]
@@ -109,7 +114,7 @@ def test_spread_is_that_of_the_samples(study):
     spread = sampling_spread(study, **options)
     samples = sampled_scores(study, **options)
     assert list(samples["replicate"][:8]) == [0, 1, 2, 3, 4, 5, 6, 0]
-    pd.testing.assert_frame_equal(spread_of_samples(samples), spread)
+    pd.testing.assert_frame_equal(spread_over_replicates(samples), spread)
     row = spread.iloc[5]
     own = samples[(samples[[*KEYS, "n_samples"]] == row[[*KEYS, "n_samples"]]).all(axis=1)]["estimate"]
     assert len(own) == 7

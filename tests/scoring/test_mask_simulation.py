@@ -7,7 +7,7 @@ import pytest
 from salstats.scoring.mask_simulation import (
     SIMULATIONS,
     MaskSeries,
-    count_mask_pixels,
+    count_truth_mask_and_overlap_pixels,
     score_masks,
     simulate_masks,
 )
@@ -90,7 +90,7 @@ def test_the_steps_are_the_oracles(oracle):
 
 
 def test_the_masks_are_counted_as_the_oracle_counts(theirs, oracle):
-    counted = count_mask_pixels(theirs).set_index(["simulation", "step"])
+    counted = count_truth_mask_and_overlap_pixels(theirs).set_index(["simulation", "step"])
     for ours, column in (("n_truth", "n_truth"), ("n_mask", "n_expl"), ("n_overlap", "n_inter")):
         np.testing.assert_array_equal(counted[ours], oracle.loc[counted.index, column])
 

@@ -28,7 +28,7 @@ from salstats.images.printed_images import outlines, printed_shape
 from salstats.readers.background_images import read_grey_for_print
 from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
 from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, center_bias_on_image, resized_if_finite
-from salstats.scoring.gaze_sampling import spread_of_samples
+from salstats.scoring.gaze_sampling import spread_over_replicates
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
     MIXING_AS_GIVEN,
@@ -117,7 +117,7 @@ def _first_map_at_image_size(study: Study, case: Case, method: str, mixing: str)
 
 def sd_of_sampled_auc_by_sample_size(recordings: Recordings) -> ItemResult:
     """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
-    spread = spread_of_samples(recordings.sampled_scores_of_median_case)
+    spread = spread_over_replicates(recordings.sampled_scores_of_median_case)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(STUDY_LABELS)
     named = with_mixing_column(spread)

@@ -34,7 +34,12 @@ from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MINUS, fixed_text
 from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
-from salstats.scoring.mask_simulation import MaskSeries, count_mask_pixels, score_masks, simulate_masks
+from salstats.scoring.mask_simulation import (
+    MaskSeries,
+    count_truth_mask_and_overlap_pixels,
+    score_masks,
+    simulate_masks,
+)
 from salstats.studies.declarations import ItemResult
 from salstats.studies.mrxai2025.compared_cases import RECONSTRUCTION_NOTE, note_text
 from salstats.studies.result_tables import Cell, table_of
@@ -135,7 +140,7 @@ class Simulations:
     def __init__(self) -> None:
         """Draw, count and score all of them."""
         self.series = simulate_masks()
-        self.sizes = count_mask_pixels(self.series)
+        self.sizes = count_truth_mask_and_overlap_pixels(self.series)
         self.scores = score_masks(self.series)
 
 
