@@ -202,7 +202,7 @@ class Estimates:
         return None if term is None else str(term)
 
     @cached_property
-    def family_level(self) -> float | None:
+    def simultaneous_level(self) -> float | None:
         """Level at which all limits of a family hold together, None where each holds on its own."""
         family_level = self.only_value("family_level")
         if family_level is None:

@@ -70,7 +70,7 @@ class EstimateLimits:
         The estimates that have limits.
     levels : tuple of float
         Their confidence levels.
-    family_level : float or None
+    simultaneous_level : float or None
         The level at which all limits of a family hold together, None where each holds on its own.
     n_without : int
         Number of estimates that have no limits.
@@ -80,7 +80,7 @@ class EstimateLimits:
 
     rows: Estimates
     levels: tuple[float, ...]
-    family_level: float | None
+    simultaneous_level: float | None
     n_without: int
     any_infinite: bool
     any_beyond: bool
@@ -89,8 +89,8 @@ class EstimateLimits:
     def name(self) -> str:
         """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
         name = limits_name_without_level(self.rows.distinct_values("term") or ["mean"])
-        if self.family_level is not None:
-            return f"simultaneous {level_text_without_sign(self.family_level)}% {name}"
+        if self.simultaneous_level is not None:
+            return f"simultaneous {level_text_without_sign(self.simultaneous_level)}% {name}"
         if len(self.levels) != 1:
             return name
         return f"{rounded_level_text_without_sign(self.levels[0])}% {name}"
@@ -113,7 +113,7 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
     return EstimateLimits(
         rows=rows,
         levels=tuple(float(level) for level in np.unique(rows.non_missing_numbers("conf_level"))),
-        family_level=rows.family_level,
+        simultaneous_level=rows.simultaneous_level,
         n_without=int((estimates.has_estimate & ~estimates.has_limits).sum()),
         any_infinite=bool(np.isinf(ends).any()),
         any_beyond=bool(is_beyond_range(rows.frame).any()),
@@ -155,7 +155,7 @@ def _only_p_values_are_adjusted(estimates: Estimates) -> bool:
     return estimates.has_adjusted_p_values and not estimates.distinct_values("family_level")
 
 
-def distinct_texts_with_groups_or_counts(
+def each_distinct_text_with_groups_or_counts(
     estimates: Estimates, texts_of_rows: Sequence[str], labels: Labels | None = None
 ) -> list[str]:
     """Return the distinct texts of rows, each with the metrics that have it: "Student's t (IoU and Dice)".
@@ -205,7 +205,7 @@ def _joined_texts_with_groups_or_counts(
     """Return the texts of a column's values in one phrase, each with the metrics or number of its rows."""
     rows = estimates.subset(estimates.frame[column].notna())
     texts = [text_by_value[str(value)] for value in rows.row_values(column)]
-    return joined(distinct_texts_with_groups_or_counts(rows, texts, labels))
+    return joined(each_distinct_text_with_groups_or_counts(rows, texts, labels))
 
 
 def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
@@ -218,8 +218,8 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
         return NO_LIMITS
     limits = limits_of(estimates)
     level = joined([f"{level_text_without_sign(value)}%" for value in limits.levels], "or")
-    if limits.family_level is not None:
-        level = f"simultaneous {level_text_without_sign(limits.family_level)}%"
+    if limits.simultaneous_level is not None:
+        level = f"simultaneous {level_text_without_sign(limits.simultaneous_level)}%"
     if _only_p_values_are_adjusted(estimates):
         level = f"unadjusted {level}"
     interval_names = _interval_names_in_caption(limits, labels)
@@ -265,7 +265,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
         return NO_LIMITS
     limits = limits_of(estimates)
     sentences = []
-    if len(limits.levels) > 1 and limits.family_level is None:
+    if len(limits.levels) > 1 and limits.simultaneous_level is None:
         levels = joined([f"{rounded_level_text_without_sign(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
     if limits.interval_column_values:
@@ -282,7 +282,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
         sentences.append(IMPOSSIBLE_LIMITS)
     if limits.any_infinite:
         sentences.append("Infinite limits: the set is unbounded.")
-    if limits.family_level is not None:
+    if limits.simultaneous_level is not None:
         sentences.append(_family_sentence(limits))
     return paragraph(*sentences)
 
@@ -319,15 +319,15 @@ def _interval_name_needs_clusters(record: Interval | None, rows: Estimates) -> b
 
 def _family_sentence(limits: EstimateLimits) -> str:
     """Return the levels at which all limits of a family hold together, and at which each of them does."""
-    assert limits.family_level is not None
+    assert limits.simultaneous_level is not None
     has_several_families = len(np.unique(limits.rows.non_missing_numbers("n_tests"))) > 1
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
-    family_level = rounded_level_text_without_sign(limits.family_level)
+    simultaneous_level = rounded_level_text_without_sign(limits.simultaneous_level)
     level_texts = dict.fromkeys(f"{rounded_level_text_without_sign(level)}%" for level in limits.levels)
     levels = joined(list(level_texts), "and")
-    return f"{subject} hold together at {family_level}%, singly at {levels}."
+    return f"{subject} hold together at {simultaneous_level}%, singly at {levels}."
 
 
 def replicates_text(estimates: Estimates) -> str:

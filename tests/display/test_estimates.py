@@ -154,12 +154,12 @@ def test_terms_of_mrmc_are_shown_one_at_a_time(estimates):
 
 
 def test_limits_are_of_a_family_where_each_has_a_higher_level(estimates):
-    assert estimates.family_level is None
+    assert estimates.simultaneous_level is None
     family = estimates.with_columns(family_level=0.9, conf_level=[0.95, np.nan, 0.9, 0.9])
-    assert family.family_level == 0.9
+    assert family.simultaneous_level == 0.9
     # a family of one test
-    assert family.with_columns(conf_level=0.9).family_level is None
-    assert family.with_columns(family_level=[0.8, 0.9, 0.9, 0.9]).family_level is None
+    assert family.with_columns(conf_level=0.9).simultaneous_level is None
+    assert family.with_columns(family_level=[0.8, 0.9, 0.9, 0.9]).simultaneous_level is None
 
 
 def test_the_procedure_that_a_caller_names_replaces_that_of_the_frame(estimates):

@@ -18,7 +18,7 @@ from salstats.display.facts import (
     bars_sentence,
     clustering_or_independence_sentence,
     count_sentence,
-    distinct_texts_with_groups_or_counts,
+    each_distinct_text_with_groups_or_counts,
     heading_with_interval,
     heading_with_quantile_level,
     interval_caption,
@@ -185,7 +185,7 @@ def test_limits_of_several_families_hold_together_in_each():
         "singly at 98% and 99%."
     )
     limits = limits_of(read(frame))
-    assert (limits.levels, limits.family_level, limits.n_without) == ((0.98, 0.99), 0.9, 0)
+    assert (limits.levels, limits.simultaneous_level, limits.n_without) == ((0.98, 0.99), 0.9, 0)
 
 
 def test_the_name_of_an_interval_has_covariances_and_clusters():
@@ -201,17 +201,19 @@ def test_the_name_of_an_interval_has_covariances_and_clusters():
 def test_texts_are_told_apart_by_the_first_column_that_has_one_of_each():
     frame = pd.DataFrame({"task": ["a", "b", "a", "b"], "metric": ["iou", "iou", "hit", "hit"]})
     by_task = read(frame.assign(term="mean"))
-    assert distinct_texts_with_groups_or_counts(by_task, ["x", "y", "x", "y"]) == ["x (a)", "y (b)"]
-    assert distinct_texts_with_groups_or_counts(by_task, ["x", "x", "y", "y"]) == ["x (IoU)", "y (Hit rate)"]
-    assert distinct_texts_with_groups_or_counts(by_task, ["x"] * 4) == ["x"]
+    assert each_distinct_text_with_groups_or_counts(by_task, ["x", "y", "x", "y"]) == ["x (a)", "y (b)"]
+    by_metric = each_distinct_text_with_groups_or_counts(by_task, ["x", "x", "y", "y"])
+    assert by_metric == ["x (IoU)", "y (Hit rate)"]
+    assert each_distinct_text_with_groups_or_counts(by_task, ["x"] * 4) == ["x"]
     missing = read(frame.assign(task=["a", None, "a", None], term="mean"))
-    assert distinct_texts_with_groups_or_counts(missing, ["x", "y", "x", "y"])[0] == "x (2 of 4 estimates)"
+    texts = each_distinct_text_with_groups_or_counts(missing, ["x", "y", "x", "y"])
+    assert texts[0] == "x (2 of 4 estimates)"
     terms = read(pd.DataFrame({"term": ["calibration_slope", "own"]}))
-    assert distinct_texts_with_groups_or_counts(terms, ["x", "y"]) == ["x (calibration slope)", "y (Own)"]
+    assert each_distinct_text_with_groups_or_counts(terms, ["x", "y"]) == ["x (calibration slope)", "y (Own)"]
     # six values can be named, seven are counted
     for n, text in ((6, "x (a)"), (7, "x (1 of 7 estimates)")):
         tasks = read(pd.DataFrame({"task": list("abcdefg")[:n], "term": "mean"}))
-        assert distinct_texts_with_groups_or_counts(tasks, ["x", *"y" * (n - 1)])[0] == text
+        assert each_distinct_text_with_groups_or_counts(tasks, ["x", *"y" * (n - 1)])[0] == text
 
 
 def test_several_kinds_of_intervals_are_all_named():

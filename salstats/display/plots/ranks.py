@@ -12,7 +12,7 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import (
     count_sentence,
-    distinct_texts_with_groups_or_counts,
+    each_distinct_text_with_groups_or_counts,
     tasks_taken_together_sentence,
 )
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
@@ -541,7 +541,7 @@ def _tests_text(comparisons: Estimates, labels: Labels) -> str:
     tested = comparisons.subset([name in TESTS for name in comparisons.row_values("test")])
     tests = [TESTS[name].label for name in tested.row_values("test")]
     if tests:
-        details.append(joined(distinct_texts_with_groups_or_counts(tested, tests, labels)))
+        details.append(joined(each_distinct_text_with_groups_or_counts(tested, tests, labels)))
     procedure = find_procedure(next(iter(comparisons.distinct_values("procedure")), None))
     if procedure is not None and procedure.label:
         details.append(procedure.label)

@@ -232,8 +232,8 @@ def run_analyses(
         _run_contrasts_with_reference(
             analyses, scores, settings, {"reference": reference, **contrast_options}
         )
-    _run_agreement(analyses, scores, settings)
-    _run_patients(analyses, scores, settings)
+    _run_reader_agreement(analyses, scores, settings)
+    _run_patient_descriptions(analyses, scores, settings)
     if "prob" in scores.columns:
         _run_model_confidence(analyses, scores, settings)
     if settings.covariates:
@@ -365,7 +365,7 @@ def _tested_decreases_code(decrease_call: str, difference: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _run_agreement(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+def _run_reader_agreement(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Estimate the agreement of the readers of each method that has several."""
     if "reader" not in scores.columns:
         return
@@ -386,7 +386,7 @@ def _run_agreement(analyses: Analyses, scores: pd.DataFrame, settings: Settings)
     )
 
 
-def _run_patients(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+def _run_patient_descriptions(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Describe patients by the covariates that are the same in all their rows; none if cases are units."""
     if settings.unit == "case":
         return

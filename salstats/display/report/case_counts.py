@@ -21,7 +21,7 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     wording : Wording
         Names of the report.
     """
-    n_undefined_by_reason, n_absent = count_undefined_and_absent(flow)
+    n_undefined_by_reason, n_absent = count_undefined_scores_and_absent_findings(flow)
     # the first stage counts all rows of the scores
     file = flow[flow["stage"] == FILE].iloc[0]
     n_scores = int(file["n_rows"]) - n_absent
@@ -93,7 +93,7 @@ class UnscoredCounts(NamedTuple):
     absent: int
 
 
-def count_undefined_and_absent(flow: pd.DataFrame) -> UnscoredCounts:
+def count_undefined_scores_and_absent_findings(flow: pd.DataFrame) -> UnscoredCounts:
     """Count undefined scores and rows of absent findings in a frame of `case_flow`."""
     is_undefined = flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)
     n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()

@@ -165,18 +165,18 @@ def verdicts_or_missing_reasons(contrasts: Estimates) -> np.ndarray:
 
 
 def _contrast_sizes_clause(
-    rows: Estimates, names: Sequence[str], contrasts: Estimates, wording: Wording
+    rows: Estimates, names: Sequence[str], contrasts_of_metric: Estimates, wording: Wording
 ) -> str:
     """Return the sizes of some contrasts as a clause: ", with a difference in mean score of 0.2 [...]".
 
-    `contrasts` are all rows of the metric, whose magnitude gives the decimals.
+    `contrasts_of_metric` are all rows of the metric, whose magnitude gives the decimals.
     """
     if not rows.has_estimate.any():
         return ""
-    term = str(contrasts.frame["term"].iloc[0])
+    term = str(contrasts_of_metric.frame["term"].iloc[0])
     noun = TERMS[term].noun
     nouns = TERMS[term].nouns
-    digits = decimals_by_magnitude(contrasts.numbers("estimate"))
+    digits = decimals_by_magnitude(contrasts_of_metric.numbers("estimate"))
     is_increase = np.zeros(len(rows), dtype=bool)
     if term == "percent_decrease":
         digits = _DECIMALS_OF_PERCENT

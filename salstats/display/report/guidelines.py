@@ -24,7 +24,7 @@ from salstats.stats.engine.score_reasons import count_missing_without_absent
 _UNDEFINED = "undefined"
 
 
-def guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def applicable_guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the items that apply to a report with these frames, in the order of the checklists.
 
     An item applies if the frame that it needs, if any, has rows, and the frame that excludes it has none.
@@ -53,7 +53,7 @@ def guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def missing_items(frames: Mapping[str, pd.DataFrame]) -> tuple[MissingItem, ...]:
-    """Return the items that an author has to add; see `guideline_items`."""
-    items = guideline_items(frames)
+    """Return the items that an author has to add; see `applicable_guideline_items`."""
+    items = applicable_guideline_items(frames)
     missing = items.loc[~items["answered"], ["guideline", "item", "text"]]
     return tuple(MissingItem(*row) for row in missing.itertuples(index=False, name=None))

@@ -39,58 +39,58 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     """
     means = frames.estimates("means")
     reference = wording.settings.reference
-    # means of the methods on the first metric; `ranking` has those that are defined, the best method first
+    # means on the first metric; `compared_means` has those that are defined, the best method first
     metric = first_metric_of_compared_methods(means, reference)
-    ranked = means.subset(is_mean_over_tasks_on_metric(means, metric))
-    ranking = compared_means_best_first(ranked, reference)
-    if not len(ranking):
+    all_means = means.subset(is_mean_over_tasks_on_metric(means, metric))
+    compared_means = compared_means_best_first(all_means, reference)
+    if not len(compared_means):
         exception = ""
-        if ranked.has_estimate.any():
+        if all_means.has_estimate.any():
             exception = f" but {wording.method(reference)}"
         return (f"On {wording.metric(metric)}, no method{exception} had a defined score.",)
-    best_method = str(ranking.frame["method"].iloc[0])
-    associations = _slopes_sentence(metric, frames, wording)
+    best_method = str(compared_means.frame["method"].iloc[0])
+    associations = _covariate_associations_sentence(metric, frames, wording)
     if "correlation" in frames:
         associations += _model_confidence_sentence(metric, frames.estimates("correlation"), wording)
     return (
-        _best_method_sentence(ranked, ranking, frames, wording),
+        _best_method_sentence(all_means, compared_means, frames, wording),
         _gap_to_reference_sentence(best_method, metric, frames, wording),
         associations,
     )
 
 
 def _best_method_sentence(
-    ranked: Estimates, ranking: Estimates, frames: ReportFrames, wording: Wording
+    all_means: Estimates, compared_means: Estimates, frames: ReportFrames, wording: Wording
 ) -> str:
     """Say which method has the best mean, and whether the others were shown to be worse.
 
-    `ranked` are the means of all methods, `ranking` those of all but the reference, the best first.
+    `all_means` are the means of all methods, `compared_means` those of all but the reference, the best first.
     """
-    metric = str(ranking.frame["metric"].iloc[0])
-    best_method = str(ranking.frame["method"].iloc[0])
+    metric = str(compared_means.frame["metric"].iloc[0])
+    best_method = str(compared_means.frame["method"].iloc[0])
     reference = wording.settings.reference
-    digits = decimals_by_magnitude(ranked.numbers("estimate"))
+    digits = decimals_by_magnitude(all_means.numbers("estimate"))
     over_tasks = ""
     if frames.estimates("means").is_over_tasks.any():
         over_tasks = " averaged over tasks"
     other_methods = []
     undefined_methods = []
-    methods = ranked.frame["method"].astype(TEXT)
+    methods = all_means.frame["method"].astype(TEXT)
     for method in wording.labels.order("method", methods):
         if method in (reference, best_method):
             continue
-        if ranked.has_estimate[methods == method].any():
+        if all_means.has_estimate[methods == method].any():
             other_methods.append(method)
         else:
             undefined_methods.append(wording.method(method))
-    best_mean = ranking.numbers("estimate")[0]
+    best_mean = compared_means.numbers("estimate")[0]
     # several methods may share the best mean
-    best_methods = ranking.frame.loc[ranking.numbers("estimate") == best_mean, "method"]
+    best_methods = compared_means.frame.loc[compared_means.numbers("estimate") == best_mean, "method"]
     names = name_list([wording.method(method) for method in best_methods], "methods")
     subject = f"On {wording.metric(metric)}, {names}"
-    mean_text = wording.estimate_texts(ranking.take([0]), digits, p_values=False)[0]
+    mean_text = wording.estimate_texts(compared_means.take([0]), digits, p_values=False)[0]
     if not other_methods:
-        reference_rows = ranked.subset(ranked.frame["method"] == reference)
+        reference_rows = all_means.subset(all_means.frame["method"] == reference)
         if reference_rows.has_estimate.any():
             reference_text = wording.estimate_texts(reference_rows, digits, p_values=False)[0]
             return (
@@ -106,7 +106,7 @@ def _best_method_sentence(
     if len(best_methods) > 1:
         verb = "shared"
         mean_text = fixed_text(best_mean, digits)
-    comparison = _comparison_clause(other_methods, superlative, frames, wording)
+    comparison = _others_compared_with_best_clause(other_methods, superlative, frames, wording)
     undefined = ""
     if undefined_methods:
         undefined = f"; {name_list(undefined_methods, 'methods')} had no defined mean score"
@@ -123,8 +123,8 @@ def _smaller_is_better_note(metric: str) -> str:
     return ""
 
 
-def _comparison_clause(
-    methods: Sequence[str], superlative: str, frames: ReportFrames, wording: Wording
+def _others_compared_with_best_clause(
+    other_methods: Sequence[str], superlative: str, frames: ReportFrames, wording: Wording
 ) -> str:
     """Say whether methods other than the best were shown to score worse, or could not be compared with it."""
     if "best" not in frames:
@@ -136,7 +136,7 @@ def _comparison_clause(
         # the direction of the metric is not known
         worse_word = "lower"
         better_word = "higher"
-    names = _names_by_result(methods, contrasts, wording)
+    names = _names_by_result(other_methods, contrasts, wording)
     better_methods = names["better"]
     inconclusive_methods = names["inconclusive"]
     uncompared_methods = names["uncompared"]
@@ -145,7 +145,7 @@ def _comparison_clause(
             f"but {name_list(better_methods, 'methods')} {_was_or_were(better_methods)} shown to score "
             f"{better_word} on the cases that both have, so it is open which is {superlative}"
         )
-    if len(methods) > 1 and len(inconclusive_methods) == len(methods):
+    if len(other_methods) > 1 and len(inconclusive_methods) == len(other_methods):
         return f"none of the others was shown to score {worse_word}, so it is open which is {superlative}"
     clauses = []
     if inconclusive_methods:
@@ -156,8 +156,8 @@ def _comparison_clause(
     if clauses:
         return f"{joined(clauses)}, so it is open which of them is {superlative}"
     subject = "each of the others"
-    if len(methods) == 1:
-        subject = wording.method(methods[0])
+    if len(other_methods) == 1:
+        subject = wording.method(other_methods[0])
     return f"{subject} was shown to score {worse_word}"
 
 
@@ -251,7 +251,7 @@ def _better_or_worse_phrase(contrasts: Estimates) -> str:
     return "not shown to differ"
 
 
-def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str:
+def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str:
     """Say with which covariates the scores rose or fell, and for how many methods this was shown.
 
     Without covariates, a regression or P values the sentence says that this was not tested.

@@ -5,7 +5,7 @@ import re
 import pytest
 from report_frames import simulated_frames
 
-from salstats.display.report.guidelines import guideline_items, missing_items
+from salstats.display.report.guidelines import applicable_guideline_items, missing_items
 
 #: Numbered items of the checklists as published.
 N_ITEMS = {"CLAIM": 44, "STARD-AI": 40}
@@ -23,7 +23,7 @@ def numbers(item):
 @pytest.mark.parametrize("keys", [[], ["means"], None], ids=["no frames", "means only", "all frames"])
 def test_every_item_is_answered_or_asked_of_the_author(keys):
     frames = {k: v for k, v in simulated_frames().items() if keys is None or k in keys}
-    items = guideline_items(frames)
+    items = applicable_guideline_items(frames)
     for guideline, n in N_ITEMS.items():
         own = items[items["guideline"].str.startswith(guideline)]
         assert set().union(*map(numbers, own["item"])) == set(range(1, n + 1))
@@ -52,12 +52,12 @@ def test_items_follow_what_is_there():
     for key, start in (("agreement", "18"), ("patients", "36")):
         frame = everything["means"]
         assert asked({}, start) != asked({key: frame}, start)
-    items = guideline_items({})
+    items = applicable_guideline_items({})
     answered = set(items["item"][items["answered"]])
     assert not answered & {"24: flow of participants", "31: explainability", "38: diagnostic performance"}
 
 
 def test_every_text_is_a_sentence():
-    items = guideline_items({})
+    items = applicable_guideline_items({})
     assert items["text"].str.match(r"[A-Z].*\.$").all()
     assert items["item"].str.match(r"\d+[a-d]?(( to |, )\d+[a-d]?)*: \S").all()
