@@ -115,7 +115,7 @@ class NetworkOptions:
     def network(self, name: str) -> Any:
         """Return the network of a name of torchvision, or of a path MODULE:NAME or FILE.py:NAME."""
         if ":" in name:
-            self._check_no_options(name)
+            self._check_no_torchvision_options(name)
             network = network_of_function(name)
             if self.probability is None:
                 return network
@@ -139,7 +139,7 @@ class NetworkOptions:
             name, self.weights, tasks=self.tasks, preparation=preparation, **options
         )
 
-    def _check_no_options(self, network: str) -> None:
+    def _check_no_torchvision_options(self, network: str) -> None:
         """Raise an error where options of torchvision's networks are given with a Python function."""
         options_by_flag = {
             "--weights": self.weights, "--outputs": self.outputs, "--layer": self.layer, "--size": self.size,

@@ -107,7 +107,7 @@ def distance_rule(
                 option="options",
                 value=name,
             )
-    return DistanceRule(_pixel_sizes_by_case(spacing, cases), undefined, points, checked)
+    return DistanceRule(_pixel_sizes_by_case_or_for_all(spacing, cases), undefined, points, checked)
 
 
 def pixel_widths_mm(spacing: Spacing) -> float | dict[str, float] | None:
@@ -124,7 +124,7 @@ def pixel_widths_mm(spacing: Spacing) -> float | dict[str, float] | None:
     return widths
 
 
-def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | None, PixelSize]:
+def _pixel_sizes_by_case_or_for_all(spacing: Spacing, cases: Sequence[str]) -> dict[str | None, PixelSize]:
     """Return the size of a pixel by case, or that of all cases under None; empty for distances in pixels.
 
     SalstatsError if a case has no entry.

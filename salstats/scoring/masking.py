@@ -164,7 +164,7 @@ def _values_by_key(
             _task_and_method(key): _number_or_threshold_name(value, option)
             for key, value in option_value.items()
         }
-        return _checked_values_with_default(values, option, study, may_be_incomplete)
+        return _checked_values_with_default_threshold(values, option, study, may_be_incomplete)
     if isinstance(option_value, os.PathLike) or (
         isinstance(option_value, str) and _looks_like_path(option_value, option)
     ):
@@ -173,11 +173,11 @@ def _values_by_key(
         file_values: dict[Key, Any] = {}
         for key, value in read_thresholds(option_value, what=option).items():
             file_values[key] = value
-        return _checked_values_with_default(file_values, option, study, may_be_incomplete)
+        return _checked_values_with_default_threshold(file_values, option, study, may_be_incomplete)
     return {_ALL: _number_or_threshold_name(option_value, option)}
 
 
-def _checked_values_with_default(
+def _checked_values_with_default_threshold(
     values: ValuesByKey, option: str, study: Study, may_be_incomplete: bool
 ) -> ValuesByKey:
     """Return values, with the default threshold if they may be incomplete or name methods for all tasks.

@@ -285,7 +285,7 @@ def score(
         work = partial(load_or_compute_frame, work=work, folder=folder, settings_text=settings_text)
     frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     scores = pd.concat(frames, ignore_index=True)
-    _warn_of_ambiguous_peaks(scores)
+    _warn_of_hits_at_ambiguous_peaks(scores)
     _warn_of_inverted_truth(scores, study.source)
     return drop_empty_columns(scores.drop(columns=[AMBIGUOUS_PEAK, TRUTH_SHARE]), _OPTIONAL)
 
@@ -352,7 +352,7 @@ def _score_cases(cases: tuple[Case, ...], rule: ScoreRule, truth_rule: str | Non
     return frame_of(rows, {**_COLUMNS, AMBIGUOUS_PEAK: TRUTH, TRUTH_SHARE: NUMBER})
 
 
-def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
+def _warn_of_hits_at_ambiguous_peaks(scores: pd.DataFrame) -> None:
     """Warn of hits that depend on which of a map's equal maxima counts, unless "hit_any" is scored too."""
     is_ambiguous = scores[AMBIGUOUS_PEAK].fillna(False).to_numpy(dtype=bool)
     if not is_ambiguous.any() or (scores["metric"] == "hit_any").any():
