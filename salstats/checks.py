@@ -117,7 +117,9 @@ def check_numeric(frame: pd.DataFrame, column: str, frame_name: str = "scores") 
     is_numeric = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     if not is_numeric:
         raise ColumnError(
-            f"column {column!r} of {frame_name} must be numeric", hint=_numeric_hint(values), column=column
+            f"column {column!r} of {frame_name} must be numeric",
+            hint=_hint_to_make_numeric(values),
+            column=column,
         )
     array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
     is_too_large = np.abs(array) > LARGEST_NUMBER
@@ -133,21 +135,21 @@ def check_numeric(frame: pd.DataFrame, column: str, frame_name: str = "scores") 
     return array
 
 
-def numeric_if_numbers(values: pd.Series) -> pd.Series:
+def object_numbers_to_numeric_dtype(column: pd.Series) -> pd.Series:
     """Return a column of dtype object whose cells are numbers or missing with a numeric dtype.
 
     Any other column is returned as it is. True and False are not numbers.
     """
-    if values.dtype != object:
-        return values
-    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if column.dtype != object:
+        return column
+    kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind not in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return values
+        return column
     # nullable dtypes keep all digits of whole numbers beside missing cells
-    return pd.to_numeric(values, dtype_backend="numpy_nullable")
+    return pd.to_numeric(column, dtype_backend="numpy_nullable")
 
 
-def _numeric_hint(values: pd.Series) -> str:
+def _hint_to_make_numeric(values: pd.Series) -> str:
     """Propose how to make a column numeric."""
     if pd.to_numeric(values, errors="coerce").notna().any():
         return "convert it with pandas.to_numeric"
@@ -245,22 +247,22 @@ def check_count(value: int, option: str, low: int = 1) -> int:
 
 
 def check_number(
-    value: Any, option: str, high: float = np.inf, *, exclude_low: bool = False, exclude_high: bool = False
+    value: Any, option: str, high: float = np.inf, *, exclude_zero: bool = False, exclude_high: bool = False
 ) -> float:
     """Return a finite number as float; raise ValueRangeError unless 0 <= value <= high.
 
-    `exclude_low` excludes 0 and `exclude_high` excludes `high`.
+    `exclude_zero` excludes 0 and `exclude_high` excludes `high`.
     """
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     # comparisons with NaN are False, so that it is never in the range
     is_in_range = False
     if is_number and value < np.inf:
-        is_above_low = value > 0 if exclude_low else value >= 0
+        is_above_low = value > 0 if exclude_zero else value >= 0
         is_below_high = value < high if exclude_high else value <= high
         is_in_range = bool(is_above_low and is_below_high)
     if is_in_range:
         return float(value)
-    low_text = "above 0" if exclude_low else "of at least 0"
+    low_text = "above 0" if exclude_zero else "of at least 0"
     high_text = ""
     if high != np.inf:
         high_text = f" and below {high:g}" if exclude_high else f" and at most {high:g}"

@@ -13,7 +13,7 @@ from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
     RowName,
-    check_names,
+    check_names_look_different,
     warn_of_column_ranges,
     warn_of_near_names,
     warn_of_ranges,
@@ -69,7 +69,7 @@ _ID_COLUMN_NAME = re.compile(
 )
 
 
-def undotted_names_by_column(columns: Iterable[str]) -> dict[str, str]:
+def salstats_names_by_dotted_r_name(columns: Iterable[str]) -> dict[str, str]:
     """Return our names of the columns that are called as in R, with dots: `{"conf.low": "conf_low"}`.
 
     A column is left out if the table also has the name without dots; so are all without a column `estimate`.
@@ -207,7 +207,7 @@ def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 
 def distinct_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
     """Return the distinct values of codes from 0 to `n_codes` - 1, ascending."""
-    is_used = _is_used_by_code(codes, n_codes)
+    is_used = _is_used_by_code_unless_too_many_codes(codes, n_codes)
     if is_used is None:
         return np.unique(codes)
     return np.flatnonzero(is_used)
@@ -221,7 +221,7 @@ def first_rows(codes: np.ndarray) -> np.ndarray:
     return first[first >= 0]
 
 
-def _is_used_by_code(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
+def _is_used_by_code_unless_too_many_codes(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
     """Return True for each code that a row has; None where sorting the rows is cheaper (very many codes)."""
     if n_codes > 50 * max(len(codes), 1):
         return None
@@ -232,7 +232,7 @@ def _is_used_by_code(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
 
 def _dense_codes_and_number(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
     """Return codes renumbered without gaps, in their order, and how many there are."""
-    is_used = _is_used_by_code(codes, n_codes)
+    is_used = _is_used_by_code_unless_too_many_codes(codes, n_codes)
     if is_used is None:
         values, dense = np.unique(codes, return_inverse=True)
         return dense.astype(np.int64), len(values)
@@ -276,7 +276,7 @@ def coded_scores_without_warnings(scores: object, frame_name: str = "scores") ->
     check_numeric(frame, "score", frame_name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     coded = ColumnCodes(frame)
-    _check_names(coded, frame_name)
+    _check_names_of_identifiers(coded, frame_name)
     for column in ("case", "method", "metric", "task"):
         if column in frame.columns and (coded.column(column).has_missing or coded.column(column).has_blank):
             row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
@@ -330,7 +330,7 @@ def checked_table_codes(
     of `range_checked_columns` has the name of a known metric and numbers outside the metric's range.
     """
     coded = ColumnCodes(table)
-    _check_names(coded, frame_name)
+    _check_names_of_identifiers(coded, frame_name)
     _check_no_name_is_empty_text(coded, frame_name)
     if {"metric", "score"} <= set(table.columns):
         check_numeric(table, "score", frame_name)
@@ -343,10 +343,10 @@ def checked_table_codes(
     return coded
 
 
-def _check_names(coded: ColumnCodes, frame_name: str) -> None:
+def _check_names_of_identifiers(coded: ColumnCodes, frame_name: str) -> None:
     """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
     for names in coded.identifier_names():
-        check_names(names, frame_name)
+        check_names_look_different(names, frame_name)
 
 
 def _check_no_name_is_empty_text(coded: ColumnCodes, frame_name: str) -> None:
@@ -479,17 +479,19 @@ def earlier_row_and_first_repeat(codes: np.ndarray) -> tuple[int, int]:
 def estimates_frame(
     keys: pd.DataFrame,
     columns: Mapping[str, Any],
-    special: Mapping[str, Any] | None = None,
+    extra_columns: Mapping[str, Any] | None = None,
     order: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Make an estimates frame: the grouping columns `keys`, then `columns` in their order, then `special`.
+    """Make an estimates frame: the columns `keys`, then `columns` in their order, then `extra_columns`.
 
-    `columns` are some of ESTIMATE_COLUMNS. `order` holds positions of rows; by default it is that of `keys`.
+    `keys` are grouping columns, `columns` some of ESTIMATE_COLUMNS, `extra_columns` any others. `order` holds
+    positions of rows; by default it is that of `keys`.
     ColumnError if a grouping column has the name of another column of the result.
     """
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
-    ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns} | dict(special or {})
+    ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns}
+    ordered |= dict(extra_columns or {})
     check_names_of_groups(keys.columns, ordered)
     grouping = {name: keys[name].array for name in keys.columns}
     frame = pd.DataFrame(grouping | ordered, index=pd.RangeIndex(len(keys)))

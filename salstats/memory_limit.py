@@ -31,7 +31,7 @@ _LARGEST_RATIO = 1000
 _CONTROL_GROUPS_FOLDER = Path("/sys/fs/cgroup")
 
 
-def memory_limit_bytes(file_bytes: float = 0) -> float:
+def file_content_memory_limit_bytes(file_bytes: float = 0) -> float:
     """Return how many bytes the content of a file may take in memory: an image, a table, a pickle.
 
     The environment variable SALSTATS_LIMIT_GB sets it in gigabytes. Without it the limit is half of the free
@@ -44,10 +44,10 @@ def memory_limit_bytes(file_bytes: float = 0) -> float:
 
     Examples
     --------
-    >>> from salstats.memory_limit import memory_limit_bytes
-    >>> memory_limit_bytes() <= 2**30
+    >>> from salstats.memory_limit import file_content_memory_limit_bytes
+    >>> file_content_memory_limit_bytes() <= 2**30
     True
-    >>> memory_limit_bytes(file_bytes=2**24) >= memory_limit_bytes()
+    >>> file_content_memory_limit_bytes(file_bytes=2**24) >= file_content_memory_limit_bytes()
     True
     """
     text = os.environ.get(LIMIT_VARIABLE)
@@ -148,7 +148,7 @@ def _free_bytes_in_group(folder: Path) -> float:
 
 def problem_text_if_too_large(n_bytes: float, file_bytes: float = 0) -> str:
     """Return why something of so many bytes is too large for the limit of memory; "" where it is not."""
-    limit_bytes = memory_limit_bytes(file_bytes)
+    limit_bytes = file_content_memory_limit_bytes(file_bytes)
     if n_bytes <= limit_bytes:
         return ""
     sufficient_gb = math.ceil(n_bytes / _GB)
@@ -159,7 +159,7 @@ def problem_text_if_too_large(n_bytes: float, file_bytes: float = 0) -> str:
 
 
 def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
-    """Raise InputFileError if content of a file would take more than `memory_limit_bytes`.
+    """Raise InputFileError if content of a file would take more than `file_content_memory_limit_bytes`.
 
     `subject` begins the message: a file, or a file and its part. The value of the error is `n_bytes`.
     """

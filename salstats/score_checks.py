@@ -84,15 +84,15 @@ class MetricScores:
                 )
             return (
                 "percentages among fractions? divide these by 100, or leave them out with "
-                f"{self._filter_call()}"
+                f"{self._call_dropping_scores_outside_range()}"
             )
         are_distinct = len(np.unique(outside)) > 1
         are_many = len(outside) >= _SHARE_OF_DIFFERENCES * np.isfinite(self.values).sum()
         if self.metric.low == 0 and outside.max() < 0 and are_distinct and are_many:
             return f"differences? give them a name of their own with {self._rename_call()}"
-        return f"correct them, or leave them out with {self._filter_call()}"
+        return f"correct them, or leave them out with {self._call_dropping_scores_outside_range()}"
 
-    def _filter_call(self) -> str:
+    def _call_dropping_scores_outside_range(self) -> str:
         """Write the call that leaves out the scores outside the range, and keeps undefined ones."""
         conditions = []
         column = self.column if self.column.isidentifier() else f"`{self.column}`"
@@ -191,7 +191,7 @@ class Names:
     def bytes_of_names(self) -> np.ndarray:
         """The bytes of all names, one after the other."""
         if isinstance(self.values.dtype, pd.StringDtype):
-            return bytes_of_text(self.values)
+            return concatenated_bytes_of_texts(self.values)
         return np.frombuffer("|".join(self.text_names).encode("utf-8", "replace"), dtype=np.uint8)
 
     @cached_property
@@ -214,7 +214,7 @@ class Names:
         return {name: count for name, count in pairs if isinstance(name, str) and count}
 
 
-def bytes_of_text(values: pd.Index | pd.Series) -> np.ndarray:
+def concatenated_bytes_of_texts(values: pd.Index | pd.Series) -> np.ndarray:
     """Return the bytes of all values of a column of text, one after the other."""
     import pyarrow as pa
 
@@ -230,7 +230,7 @@ def bytes_of_text(values: pd.Index | pd.Series) -> np.ndarray:
     return np.frombuffer(content, dtype=np.uint8)[starts[0] : starts[-1]]
 
 
-def check_names(names: Names, frame_name: str = "scores") -> None:
+def check_names_look_different(names: Names, frame_name: str = "scores") -> None:
     """Raise ColumnError where different names of a column may look the same.
 
     A name begins or ends with a blank, has an invisible character, or is a number in some rows and text in

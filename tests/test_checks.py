@@ -111,7 +111,7 @@ def test_a_column_that_is_not_of_finite_numbers_is_refused(values, rows, hint):
 )
 def test_only_numbers_of_dtype_object_become_numeric(cells, dtype):
     column = pd.Series(cells, dtype=object)
-    numeric = checks.numeric_if_numbers(column)
+    numeric = checks.object_numbers_to_numeric_dtype(column)
     assert numeric.dtype == dtype
     assert numeric.isna().tolist() == column.isna().tolist()
     assert numeric.dropna().tolist() == column.dropna().tolist()
@@ -221,7 +221,7 @@ def test_a_score_whose_square_no_number_holds_is_refused(score, tmp_path):
 @pytest.mark.parametrize(
     ("value", "options", "is_allowed"),
     [
-        (0, {}, True), (0, {"exclude_low": True}, False), (-0.1, {}, False), (1e9, {}, True),
+        (0, {}, True), (0, {"exclude_zero": True}, False), (-0.1, {}, False), (1e9, {}, True),
         (np.inf, {}, False), (np.nan, {}, False), (True, {}, False), ("1", {}, False),
         (np.float32(0.5), {"high": 1}, True), (1, {"high": 1}, True), (1.1, {"high": 1}, False),
         (1, {"high": 1, "exclude_high": True}, False), (0.9, {"high": 1, "exclude_high": True}, True),
@@ -234,7 +234,7 @@ def test_a_number_lies_within_its_bounds(value, options, is_allowed):
         assert number == value
         return
     bounds = {
-        (): "of at least 0, not", ("exclude_low",): "above 0, not",
+        (): "of at least 0, not", ("exclude_zero",): "above 0, not",
         ("high",): "of at least 0 and at most 1, not",
         ("high", "exclude_high"): "of at least 0 and below 1, not",
     }  # fmt: skip

@@ -23,9 +23,9 @@ from salstats.frames import (
     integer_column,
     repeat_hint,
     row_keys_text,
+    salstats_names_by_dotted_r_name,
     seed_without_decimal_zero,
     text_column,
-    undotted_names_by_column,
     with_column,
 )
 
@@ -336,5 +336,5 @@ def test_a_grouping_column_named_as_a_result_is_an_error(estimate):
 
 def test_names_with_dots_are_those_of_r_in_a_table_of_estimates():
     columns = ["estimate", "conf.low", "p.value", "p_value", "my.column"]
-    assert undotted_names_by_column(columns) == {"conf.low": "conf_low"}
-    assert undotted_names_by_column(columns[1:]) == {}
+    assert salstats_names_by_dotted_r_name(columns) == {"conf.low": "conf_low"}
+    assert salstats_names_by_dotted_r_name(columns[1:]) == {}

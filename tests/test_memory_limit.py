@@ -15,16 +15,16 @@ def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_fr
     gigabyte = 2**30
     monkeypatch.delenv(memory_limit.LIMIT_VARIABLE, raising=False)
     monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: 24 * gigabyte)
-    assert memory_limit.memory_limit_bytes() == gigabyte
-    assert memory_limit.memory_limit_bytes(file_bytes=75_000) == gigabyte
-    assert memory_limit.memory_limit_bytes(file_bytes=10_000_000) == 10_000_000_000
-    assert memory_limit.memory_limit_bytes(file_bytes=gigabyte) == 12 * gigabyte
+    assert memory_limit.file_content_memory_limit_bytes() == gigabyte
+    assert memory_limit.file_content_memory_limit_bytes(file_bytes=75_000) == gigabyte
+    assert memory_limit.file_content_memory_limit_bytes(file_bytes=10_000_000) == 10_000_000_000
+    assert memory_limit.file_content_memory_limit_bytes(file_bytes=gigabyte) == 12 * gigabyte
     monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: gigabyte)
-    assert memory_limit.memory_limit_bytes(file_bytes=gigabyte) == gigabyte / 2
+    assert memory_limit.file_content_memory_limit_bytes(file_bytes=gigabyte) == gigabyte / 2
     monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, "3")
     assert (
-        memory_limit.memory_limit_bytes()
-        == memory_limit.memory_limit_bytes(file_bytes=gigabyte)
+        memory_limit.file_content_memory_limit_bytes()
+        == memory_limit.file_content_memory_limit_bytes(file_bytes=gigabyte)
         == 3 * gigabyte
     )
 
@@ -33,7 +33,7 @@ def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_fr
 def test_a_limit_is_a_positive_number_of_gigabytes(monkeypatch, text):
     monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, text)
     with raises(SalstatsError, option=memory_limit.LIMIT_VARIABLE, value=text):
-        memory_limit.memory_limit_bytes()
+        memory_limit.file_content_memory_limit_bytes()
 
 
 def test_what_takes_the_limit_is_allowed_and_a_byte_more_is_not(monkeypatch):
@@ -53,7 +53,7 @@ def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
         allowed = re.search(rf"{memory_limit.LIMIT_VARIABLE}=(\d+)", str(caught.value))[1]
         monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, allowed)
         memory_limit.check_size(n_bytes, "it")
-        assert memory_limit.memory_limit_bytes() < n_bytes + 2**30
+        assert memory_limit.file_content_memory_limit_bytes() < n_bytes + 2**30
 
 
 def test_free_memory_is_looked_up_once_a_second(monkeypatch):

@@ -135,7 +135,7 @@ def _optional_part_lines() -> Iterator[tuple[str, str]]:
 
 def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
     """Yield the cores and the memory that this process may use."""
-    from salstats.memory_limit import LIMIT_VARIABLE, memory_limit_bytes
+    from salstats.memory_limit import LIMIT_VARIABLE, file_content_memory_limit_bytes
 
     try:
         import joblib
@@ -144,8 +144,8 @@ def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
     except ModuleNotFoundError:
         yield "cores", "not counted without joblib"
     # The limit of a table grows with its file; this is the largest.
-    table_gb = memory_limit_bytes(file_bytes=math.inf) / 2**30
-    file_gb = memory_limit_bytes() / 2**30
+    table_gb = file_content_memory_limit_bytes(file_bytes=math.inf) / 2**30
+    file_gb = file_content_memory_limit_bytes() / 2**30
     yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT_VARIABLE}=8 in the environment sets 8 GB"
     yield (
         "memory for another file",

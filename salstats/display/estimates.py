@@ -14,7 +14,7 @@ from salstats.coded_text import TEXT
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
-from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, as_booleans, undotted_names_by_column
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, as_booleans, salstats_names_by_dotted_r_name
 from salstats.stats.adjust import checked_procedure
 from salstats.stats.average_kinds import (
     AverageKind,
@@ -278,7 +278,7 @@ def read_estimates(
     """
     rows = check_frame(frame, name).reset_index(drop=True)
     check_columns(rows, required_columns, name, source)
-    dotted_names = undotted_names_by_column(rows.columns)
+    dotted_names = salstats_names_by_dotted_r_name(rows.columns)
     if dotted_names:
         dotted, own_name = next(iter(dotted_names.items()))
         raise ColumnError(

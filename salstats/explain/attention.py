@@ -177,7 +177,7 @@ def _attention_recorded(
             if isinstance(module, nn.MultiheadAttention):
                 hook = module.register_forward_pre_hook(recorder.request_weights, with_kwargs=True)
                 stack.callback(hook.remove)
-            stack.callback(module.register_forward_hook(recorder.record).remove)
+            stack.callback(module.register_forward_hook(recorder.record_and_restore_outputs).remove)
         for module in timm_modules:
             stack.callback(setattr, module, "fused_attn", module.fused_attn)
             module.fused_attn = False
@@ -204,7 +204,7 @@ class _AttentionRecorder:
         arguments.update(need_weights=True, average_attn_weights=False)
         return (), dict(arguments)
 
-    def record(self, module: nn.Module, inputs: Any, outputs: Any) -> Any:
+    def record_and_restore_outputs(self, module: nn.Module, inputs: Any, outputs: Any) -> Any:
         """Record the attention of one call, and return the outputs that its caller requested.
 
         None for other modules than nn.MultiheadAttention, whose outputs stay as they are.

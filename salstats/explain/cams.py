@@ -216,7 +216,7 @@ def _maps_of_weighted_channels(
     return _set_nan_and_join_maps(activations, maps, request)
 
 
-def _scorecam_weights(
+def _scorecam_weights_by_target(
     request: Request, activations: _Activations, layer_name: str, distinct_image_index: int
 ) -> np.ndarray:
     """Return the softmax, over channels, of the outputs for the image masked by each channel.
@@ -242,7 +242,7 @@ def _scorecam_weights(
     return weights.float().T.numpy()
 
 
-def _ablationcam_weights(
+def _ablationcam_weights_by_target(
     request: Request, activations: _Activations, layer_name: str, distinct_image_index: int
 ) -> np.ndarray:
     """Return the share of the output that is lost without each channel: (y - y_k) / y.
@@ -263,7 +263,7 @@ def _ablationcam_weights(
         )
     image = activations.images[distinct_image_index : distinct_image_index + 1]
     layer_output = activations.layer_outputs[layer_name][distinct_image_index : distinct_image_index + 1]
-    unchanged = activations.outputs[distinct_image_index].cpu()
+    unablated_outputs = activations.outputs[distinct_image_index].cpu()
     n_channels = activations.grids[layer_name].shape[1]
     channel_axis = 1
     if request.reshape is not None and layer_output.shape[-1] == n_channels:
@@ -281,9 +281,9 @@ def _ablationcam_weights(
             n_images = 1
         outputs.append(outputs_of_copies(n_images))
         if takes_one_image is None:
-            takes_one_image = _single_copy_suffices(outputs_of_copies, outputs[0], unchanged)
+            takes_one_image = _single_copy_suffices(outputs_of_copies, outputs[0], unablated_outputs)
     targets = request.targets[activations.groups[distinct_image_index]].cpu()
-    target_output = unchanged[targets, None].float()
+    target_output = unablated_outputs[targets, None].float()
     without_channel = torch.cat(outputs)[:, targets].T.float()
     return ((target_output - without_channel) / target_output).numpy()
 
@@ -302,24 +302,27 @@ def _outputs_with_layer_output(
 
 
 def _single_copy_suffices(
-    outputs_of_copies: Callable[[int], torch.Tensor], expected: torch.Tensor, unchanged: torch.Tensor
+    outputs_of_copies: Callable[[int], torch.Tensor],
+    outputs_of_copy_per_channel: torch.Tensor,
+    unablated_outputs: torch.Tensor,
 ) -> bool:
     """Return True if one copy of an image gives the outputs that a copy for each ablated channel gives.
 
-    `outputs_of_copies` takes the number of copies shown. `expected` are the outputs with one copy for each
-    channel, `unchanged` those of the image with all channels. False for a network that fails on one copy.
+    `outputs_of_copies` takes the number of copies shown. `outputs_of_copy_per_channel` are the outputs with
+    one copy for each channel, `unablated_outputs` those of the image with all channels. False for a network
+    that fails on one copy.
     """
     try:
         outputs = outputs_of_copies(1)
     # a network that relies on the number of its images may raise any error
     except Exception:
         return False
-    largest_change = (expected - unchanged).abs().max()
-    return bool((outputs - expected).abs().max() <= _AGREEMENT * largest_change)
+    largest_change = (outputs_of_copy_per_channel - unablated_outputs).abs().max()
+    return bool((outputs - outputs_of_copy_per_channel).abs().max() <= _AGREEMENT * largest_change)
 
 
-run_scorecam = partial(_maps_of_weighted_channels, _scorecam_weights)
-run_ablationcam = partial(_maps_of_weighted_channels, _ablationcam_weights)
+run_scorecam = partial(_maps_of_weighted_channels, _scorecam_weights_by_target)
+run_ablationcam = partial(_maps_of_weighted_channels, _ablationcam_weights_by_target)
 
 
 def run_activation(request: Request) -> RawAttributions:

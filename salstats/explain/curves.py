@@ -89,12 +89,12 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     is_first = np.zeros(len(codes), bool)
     is_first[starts] = True
     is_complete = (fraction[starts] == 0) & (fraction[ends] == 1)
-    _check_fractions_meet_requirement(is_complete, "go from 0 to 1", first_points, keys)
+    _check_curve_fractions(is_complete, "go from 0 to 1", first_points, keys)
     # the trapezoid between each point and the point before it
     widths = np.diff(fraction, prepend=0)
     heights = (prob + np.roll(prob, 1)) / 2
     is_increasing = np.logical_and.reduceat(is_first | (widths > 0), starts)
-    _check_fractions_meet_requirement(is_increasing, "have each fraction once", first_points, keys)
+    _check_curve_fractions(is_increasing, "have each fraction once", first_points, keys)
     # a curve's first point has no trapezoid: the point before it is another curve's
     trapezoids = np.where(is_first, 0, widths * heights)
     areas = np.add.reduceat(trapezoids, starts)
@@ -106,7 +106,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     option_columns = [column for column in _OPTION_TEXTS if column in curves.columns]
     if option_columns:
         option_rows = first_points[option_columns].to_dict("records")
-        scores["curve_options"] = [_options_text(row) for row in option_rows]
+        scores["curve_options"] = [_curve_options_text(row) for row in option_rows]
     shows_much = np.zeros(len(scores), dtype=bool)
     for metric, has_metric in (("insertion", is_insertion), ("deletion", ~is_insertion)):
         if _warn_if_baseline_shows_much(metric, blank_prob[has_metric], whole_prob[has_metric]):
@@ -119,7 +119,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     return scores.iloc[np.argsort(first_row)].reset_index(drop=True)
 
 
-def _options_text(options: Mapping[Any, Any]) -> str:
+def _curve_options_text(options: Mapping[Any, Any]) -> str:
     """Return the options of a curve, by column, in words."""
     texts = []
     for column, value in options.items():
@@ -132,21 +132,21 @@ def _options_text(options: Mapping[Any, Any]) -> str:
     return ", ".join(texts)
 
 
-def _check_fractions_meet_requirement(
-    is_correct: np.ndarray, requirement: str, first_points: pd.DataFrame, keys: list[str]
+def _check_curve_fractions(
+    meets_requirement: np.ndarray, requirement: str, first_points: pd.DataFrame, curve_keys: list[str]
 ) -> None:
     """Raise SalstatsError for the first curve whose fractions do not meet a requirement.
 
-    `is_correct` and `first_points` have an entry for each curve; the message has the requirement.
+    `meets_requirement` and `first_points` have an entry for each curve; the message has the requirement.
     """
-    if is_correct.all():
+    if meets_requirement.all():
         return
-    point = first_points[~is_correct].iloc[0]
-    curve = ", ".join(f"{key} {point[key]}" for key in keys)
+    point = first_points[~meets_requirement].iloc[0]
+    curve = ", ".join(f"{key} {point[key]}" for key in curve_keys)
     raise SalstatsError(
         f"the fractions of a curve must {requirement}; those of {curve} do not",
         column="fraction",
-        value=point[keys].to_dict(),
+        value=point[curve_keys].to_dict(),
     )
 
 

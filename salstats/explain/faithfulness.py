@@ -15,10 +15,10 @@ from salstats.explain.baselines import BASELINES, BLUR_KERNEL, BLUR_SIGMA, black
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.named_maps import (
-    CaseMaps,
     FolderMaps,
     ImageKeys,
     ImageMap,
+    ImagesAndMaps,
     image_keys,
     image_maps,
     maps_of_folder,
@@ -276,7 +276,7 @@ def _curve_frame(
     if targets is None:
         targets = _output_index_of_each_image(network, keys)
     return _curves_of_images(
-        module, CaseMaps(stack, keys, targets, checked_maps), options, progress=options.progress
+        module, ImagesAndMaps(stack, keys, targets, checked_maps), options, progress=options.progress
     )
 
 
@@ -337,17 +337,17 @@ def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOp
         evaluating(module, options.device),
         progress_counter(len(folder_maps), options.progress_bar_label, progress=options.progress) as advance,
     ):
-        for case_maps in folder_maps.cases():
-            frames.append(_curves_of_images(module, case_maps, options))
+        for images_and_maps in folder_maps.cases():
+            frames.append(_curves_of_images(module, images_and_maps, options))
             advance(1)
     return pd.concat(frames, ignore_index=True)
 
 
 def _curves_of_images(
-    model: nn.Module, case_maps: CaseMaps, options: _CurveOptions, *, progress: bool = False
+    model: nn.Module, images_and_maps: ImagesAndMaps, options: _CurveOptions, *, progress: bool = False
 ) -> pd.DataFrame:
     """Compute the curves of the maps of some images, as a frame with a row per map and point."""
-    images, keys, targets, maps = case_maps
+    images, keys, targets, maps = images_and_maps
     baseline = check_baseline(options.baseline, tuple(images.shape), options.kernel, options.sigma)
     batch_size = check_count(options.batch_size, "batch_size")
     warn_of_stretched_maps(maps, images.shape[2:], keys)

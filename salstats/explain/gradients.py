@@ -179,7 +179,7 @@ def run_lrp(request: Request) -> RawAttributions:
     10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
-    epsilon = check_number(request.options["epsilon"], "epsilon", exclude_low=True)
+    epsilon = check_number(request.options["epsilon"], "epsilon", exclude_zero=True)
     relevance = Relevance(epsilon, len(request.images))
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, relevance)
     pixel_relevance = multipliers * request.images

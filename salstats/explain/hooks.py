@@ -31,17 +31,18 @@ def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
             return None
         return hook(name, output)
 
-    with modules_hooked(modules, layer_hook, functions=functions):
+    with modules_hooked(modules, layer_hook, functions_on_outputs=functions):
         yield
 
 
 @contextmanager
 def modules_hooked(
-    modules: Mapping[str, nn.Module], hook: OutputHook, *, functions: bool = True
+    modules: Mapping[str, nn.Module], hook: OutputHook, *, functions_on_outputs: bool = True
 ) -> Iterator[None]:
     """Call `hook` on the outputs of modules in the passes made meanwhile.
 
-    With `functions` it is also called on the outputs of functions that take the last output itself.
+    With `functions_on_outputs` it is also called on the outputs of functions that take the last output
+    itself.
     """
     tracker = _OutputTracker(hook)
 
@@ -51,7 +52,7 @@ def modules_hooked(
 
     handles = [module.register_forward_hook(partial(module_hook, name)) for name, module in modules.items()]
     try:
-        with tracker if functions else nullcontext():
+        with tracker if functions_on_outputs else nullcontext():
             yield
     finally:
         for handle in handles:

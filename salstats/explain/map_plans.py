@@ -21,6 +21,9 @@ from salstats.files.map_folder_writer import SETTINGS_FILE, MapKey
 from salstats.files.map_table import checked_label_text, checked_patient_text, read_settings, settings_key
 from salstats.study import Series
 
+#: A series of maps, and the name of a task.
+SeriesAndTask = tuple[Series, str]
+
 #: Arguments of `explain` that may stand among the options of a method.
 _EXPLAIN_OPTIONS = ("channels", "sign", "smooth", "join", "preset", "network", "layer", "reshape")
 #: The name of an ensemble in the column `model` if it is not given one.
@@ -91,14 +94,12 @@ class MapPlan:
         series = self.series(network, method, seed)
         return MapKey(case, task, series.method, series.model, series.seed)
 
-    def settings_by_series(
-        self, load: Callable[[Network], nn.Module]
-    ) -> dict[Series | tuple[Series, str], str]:
+    def settings_by_series(self, load: Callable[[Network], nn.Module]) -> dict[Series | SeriesAndTask, str]:
         """Return a text for each series that says how its maps are made; `load` loads a network.
 
         The outputs of a task are under (series, task), apart from the rest, as another run may add tasks.
         """
-        settings: dict[Series | tuple[Series, str], str] = {}
+        settings: dict[Series | SeriesAndTask, str] = {}
         digests = [network.digest(load(network)) for network, _ in self.members]
         for (network, outputs), digest in zip(self.members, digests, strict=True):
             source = f"network {digest}" if self.ensemble is None else self._ensemble_text(digests)

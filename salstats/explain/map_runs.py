@@ -295,7 +295,7 @@ class _MapRun(NamedTuple):
         names = list(images.cases)
         for first in range(0, len(names), step):
             group = names[first : first + step]
-            missing = self._missing_maps(group, member)
+            missing = self._missing_maps_by_method_and_seed(group, member)
             cases_to_make = {case for maps in missing for case, _ in maps.pairs}
             ordered = [case for case in group if case in cases_to_make]
             for same_shape in images.grouped_by_shape(ordered, network.preparation):
@@ -323,7 +323,7 @@ class _MapRun(NamedTuple):
                     yield batch
             self.advance(len(group))
 
-    def _missing_maps(self, cases: Sequence[str], member: Member) -> list[_MissingMaps]:
+    def _missing_maps_by_method_and_seed(self, cases: Sequence[str], member: Member) -> list[_MissingMaps]:
         """Return, for each method and seed, the cases and tasks whose maps a network has yet to make."""
         missing = []
         for method in self.plan.methods:

@@ -157,8 +157,8 @@ def warn_of_stretched_maps(maps: Sequence[ImageMap], shape: Sequence[int], keys:
         )
 
 
-class CaseMaps(NamedTuple):
-    """A case's image as the network takes it, once for each task, and its maps."""
+class ImagesAndMaps(NamedTuple):
+    """Images as the network takes them, one for each case and task, and their maps."""
 
     images: torch.Tensor
     keys: ImageKeys
@@ -179,10 +179,10 @@ class FolderMaps:
         """Return the number of cases."""
         return len(self.rows_by_case)
 
-    def cases(self) -> Iterator[CaseMaps]:
+    def cases(self) -> Iterator[ImagesAndMaps]:
         """Yield the cases, one read at a time."""
         for case, rows in self.rows_by_case.items():
-            yield _case_maps(case, self.images[case], self.network, self.outputs, rows)
+            yield _images_and_maps_of_case(case, self.images[case], self.network, self.outputs, rows)
 
 
 def maps_of_folder(
@@ -274,9 +274,9 @@ def _is_made_by(series: Series, network: Network) -> bool:
     return network.seed is None or str(network.seed) == series.seed
 
 
-def _case_maps(
+def _images_and_maps_of_case(
     case: str, image: Any, network: Network, outputs: Mapping[str, int], rows: list[MapRow]
-) -> CaseMaps:
+) -> ImagesAndMaps:
     """Read a case of a map folder, and lay its maps on the network's input; maps are in the order of tasks.
 
     InputFileError if the image has another shape than the table says.
@@ -297,7 +297,7 @@ def _case_maps(
             saliency = ready.geometry.to_input(saliency)
         maps.append(ImageMap(tasks.index(row.key.task), row.key.series, saliency))
     pixels = np.asarray(ready.pixels, np.float32)
-    return CaseMaps(
+    return ImagesAndMaps(
         images=check_images(np.repeat(pixels[None], len(tasks), axis=0)),
         keys=ImageKeys([case] * len(tasks), tasks),
         targets=[outputs[task] for task in tasks],

@@ -142,7 +142,7 @@ def masks_and_outputs(
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
     cells = check_count(request.options["cells"], "cells", low=2)
-    keep = check_number(request.options["keep"], "keep", high=1, exclude_low=True, exclude_high=True)
+    keep = check_number(request.options["keep"], "keep", high=1, exclude_zero=True, exclude_high=True)
     shape = (int(image.shape[2]), int(image.shape[3]))
     if cells > min(shape):
         raise ValueRangeError(

@@ -150,10 +150,10 @@ def target_probabilities(outputs: torch.Tensor, targets: np.ndarray, probability
     return np.asarray(probs[row, torch.from_numpy(targets)].numpy())
 
 
-def raise_for_nan_from_model(name: str, image_index: int, n_changed_pixels: int) -> NoReturn:
-    """Raise ValueRangeError for an image, called `name`, with changed pixels for which a model gave NaN."""
+def raise_for_nan_from_model(image_name: str, image_index: int, n_changed_pixels: int) -> NoReturn:
+    """Raise ValueRangeError for an image with changed pixels for which a model gave NaN."""
     raise ValueRangeError(
-        f"{name}: the model gave NaN with {n_changed_pixels} pixels changed",
+        f"{image_name}: the model gave NaN with {n_changed_pixels} pixels changed",
         hint=Message(
             "a model that is right on every image, another ",
             Setting("baseline"),

@@ -42,8 +42,8 @@ def run_lime(request: Request) -> RawAttributions:
     many as there are superpixels; `alpha` (0.01), weight of the Lasso's penalty, in the units of the output:
     larger leaves fewer superpixels; `kernel_width` (1), of the weights; `baseline` ("zero").
     """
-    alpha = check_number(request.options["alpha"], "alpha", exclude_low=True)
-    kernel_width = check_number(request.options["kernel_width"], "kernel_width", exclude_low=True)
+    alpha = check_number(request.options["alpha"], "alpha", exclude_zero=True)
+    kernel_width = check_number(request.options["kernel_width"], "kernel_width", exclude_zero=True)
 
     def draw_halves(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:
         """Draw the superpixels that each sample shows, each with a probability of a half."""
@@ -136,7 +136,7 @@ def _linear_model_maps(
                 hint=f"take {20 * n_superpixels} or more, or fewer superpixels",
             )
         shown = draw(generator, n_samples, n_superpixels)
-        outputs, cosines = _all_outputs_and_cosines(request, image, baseline, segments, shown)
+        outputs, cosines = _sample_outputs_and_cosine_similarities(request, image, baseline, segments, shown)
         coefficients = []
         for target in targets.tolist():
             samples = MaskedSamples(shown.astype(np.float32), outputs[:, target], cosines)
@@ -160,7 +160,7 @@ def _single_superpixel_error(segments: Any, n_segments: int) -> ValueRangeError:
     return ValueRangeError("an image of one superpixel has nothing to compare", hint=hint, option=option)
 
 
-def _all_outputs_and_cosines(
+def _sample_outputs_and_cosine_similarities(
     request: Request, image: torch.Tensor, baseline: torch.Tensor, segments: np.ndarray, shown: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the outputs (n_samples, n_outputs) for samples of an image, and their cosines to the image.

@@ -12,7 +12,7 @@ from typing import Any
 
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_plain
-from salstats.memory_limit import LIMIT_VARIABLE, memory_limit_bytes, problem_text_if_too_large
+from salstats.memory_limit import LIMIT_VARIABLE, file_content_memory_limit_bytes, problem_text_if_too_large
 
 #: A whole number of this many digits or fewer is below the largest float.
 _MAX_SAFE_DIGITS = sys.float_info.max_10_exp
@@ -44,7 +44,7 @@ def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
         check_plain(file)
         with file.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            if size > memory_limit_bytes() and not any_size:
+            if size > file_content_memory_limit_bytes() and not any_size:
                 raise InputFileError(
                     f"{file}: its content {problem_text_if_too_large(size)}", option=LIMIT_VARIABLE, path=file
                 )

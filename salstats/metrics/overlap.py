@@ -310,7 +310,7 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     >>> boundary_iou(mask, truth, dilation=0.1)  # 8 pixels of the mask's border lie around the hole
     0.6666666666666666
     """
-    check_number(dilation, "dilation", high=1, exclude_low=True)
+    check_number(dilation, "dilation", high=1, exclude_zero=True)
     predicted, reference = mask_pair(mask, truth)
     diagonal = float(np.hypot(predicted.shape[0], predicted.shape[1]))
     width = max(1, round(dilation * diagonal))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
-from salstats.memory_limit import BYTES_PER_CELL, check_size, memory_limit_bytes
+from salstats.memory_limit import BYTES_PER_CELL, check_size, file_content_memory_limit_bytes
 from salstats.readers.cells import check_header
 from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
 
@@ -155,7 +155,7 @@ def _batches_within_memory_limit(
     the cells take at least; `content` names them in the message.
     """
     largest_row_bytes = sum(column.largest_bytes for column in pages if column.has_shared_beginnings)
-    max_batch_bytes = _MAX_BATCH_SHARE * memory_limit_bytes(file_bytes)
+    max_batch_bytes = _MAX_BATCH_SHARE * file_content_memory_limit_bytes(file_bytes)
     n_fitting_rows = int(max_batch_bytes / max(largest_row_bytes, 1))
     n_rows = min(max(n_fitting_rows, 1), _MAX_BATCH_ROWS)
     for batch in parquet_file.iter_batches(batch_size=n_rows):

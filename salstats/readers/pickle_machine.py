@@ -20,7 +20,7 @@ from salstats.errors import InputFileError, SalstatsError
 from salstats.memory_limit import (
     BYTES_PER_INSTRUCTION,
     LIMIT_VARIABLE,
-    memory_limit_bytes,
+    file_content_memory_limit_bytes,
     problem_text_if_too_large,
 )
 
@@ -107,7 +107,7 @@ class _Instructions:
 
     def __init__(self) -> None:
         self.count = 0
-        self.limit = memory_limit_bytes() // BYTES_PER_INSTRUCTION
+        self.limit = file_content_memory_limit_bytes() // BYTES_PER_INSTRUCTION
 
     def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
         self.count += 1

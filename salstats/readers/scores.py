@@ -19,7 +19,7 @@ from salstats.frames import (
     check_cases_have_one_patient,
     repeat_hint,
     row_keys_text,
-    undotted_names_by_column,
+    salstats_names_by_dotted_r_name,
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
@@ -243,7 +243,7 @@ def read_data(
     joined_tables = [] if join is None else read_tables_to_join(join, options)
     options.check_any_workbook_if_sheet_chosen([file, *paths_of_joined_files(joined_tables)])
     table = with_layout_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
-    table = table.renamed(undotted_names_by_column(table.columns))
+    table = table.renamed(salstats_names_by_dotted_r_name(table.columns))
     data = table.typed_frame(layout.case_columns)
     if "case" in data.columns:
         # other tables, such as those of `case_flow`, have rows of no method or metric

@@ -39,7 +39,7 @@ from salstats.readers.cells import (
 from salstats.readers.delimited_text import CONTROL_CHARACTER, read_text
 from salstats.readers.parquet import read_parquet
 from salstats.readers.xlsx import read_xlsx
-from salstats.score_checks import bytes_of_text
+from salstats.score_checks import concatenated_bytes_of_texts
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 
@@ -545,7 +545,7 @@ def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
     from pyarrow import compute
 
     # a quick look at all bytes, after which most columns need no check of each name
-    content = bytes_of_text(names)
+    content = concatenated_bytes_of_texts(names)
     if not ((content <= _BLANK) | (content > _LAST_PRINTABLE) | (content == _PLUS)).any():
         return []
     distinct = compute.unique(pa.array(names))

@@ -14,7 +14,7 @@ from salstats.checks import (
     check_columns,
     check_frame,
     check_numeric,
-    numeric_if_numbers,
+    object_numbers_to_numeric_dtype,
     quoted,
 )
 from salstats.coded_text import TEXT
@@ -137,7 +137,7 @@ def describe_patients(
         **dict.fromkeys(_checked_covariates_of_option(categorical, names, "categorical"), CATEGORICAL),
     }
     codes = checked_table_codes(data, names, "data")
-    data = data.assign(**{name: numeric_if_numbers(data[name]) for name in names})
+    data = data.assign(**{name: object_numbers_to_numeric_dtype(data[name]) for name in names})
     if unit is None and "patient" in data.columns:
         unit = "patient"
     # Units are only counted here, so that they need not be independent.

@@ -87,9 +87,9 @@ def save_table(
     ('table2.tex', True)
     """
     target = check_target(path, TABLE_SUFFIXES, overwrite=overwrite)
-    check_number(dpi, "dpi", exclude_low=True)
+    check_number(dpi, "dpi", exclude_zero=True)
     if width is not None:
-        check_number(width, "width", exclude_low=True)
+        check_number(width, "width", exclude_zero=True)
         if target.suffix.lower() != ".png":
             raise SalstatsError(
                 Setting("width", width),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from salstats.checks import check_numeric, numeric_if_numbers, quoted
+from salstats.checks import check_numeric, object_numbers_to_numeric_dtype, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_three_or_more_labels
@@ -95,7 +95,7 @@ def coded_variable(frame: pd.DataFrame, column: str) -> Variable:
     """
     series = frame[column]
     if series.dtype == object:
-        series = numeric_if_numbers(series)
+        series = object_numbers_to_numeric_dtype(series)
         frame = frame.assign(**{column: series})
     is_numeric = pd.api.types.is_numeric_dtype(series)
     is_text = pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series)

@@ -269,7 +269,7 @@ def _check_goal(margin: Margin | None, width: float | None) -> None:
             Setting("margin"), " and ", Setting("width"), " are two different goals", hint="give one of them"
         )
     if width is not None:
-        check_number(width, "width", exclude_low=True)
+        check_number(width, "width", exclude_zero=True)
 
 
 def _check_no_reader_options(n_readers: int | Sequence[int] | None, readers: str, cases: str) -> None:
