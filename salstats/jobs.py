@@ -161,18 +161,18 @@ def _one_opencv_thread_naming_cases(batch: tuple[Any, ...]) -> Iterator[None]:
         ) from error
 
 
-def results_with_progress_bar(
-    results: Iterable[Any], total: int, label: str, *, progress: bool, sizes: Sequence[int] | None = None
+def with_progress_bar(
+    batches: Iterable[Any], total: int, label: str, *, progress: bool, sizes: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """Yield results while a progress bar counts their items.
+    """Yield batches as they are, while a progress bar counts the items of those that are done.
 
-    `sizes` are the numbers of items of the results, by default their lengths.
+    `sizes` are the numbers of items of the batches, by default their lengths.
     """
     with progress_counter(total, label, progress=progress) as count:
-        for index, result in enumerate(results):
-            yield result
+        for index, batch in enumerate(batches):
+            yield batch
             if sizes is None:
-                count(len(result))
+                count(len(batch))
             else:
                 count(sizes[index])
 

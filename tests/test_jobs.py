@@ -30,7 +30,7 @@ from salstats.jobs import (
     one_blas_thread,
     one_opencv_thread,
     progress_counter,
-    results_with_progress_bar,
+    with_progress_bar,
 )
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
@@ -189,7 +189,7 @@ def test_a_bar_counts_the_items_of_results_that_were_used(monkeypatch, sizes, co
         yield counted.append
 
     monkeypatch.setattr("salstats.jobs.progress_counter", counter)
-    results = results_with_progress_bar(iter(["a", "bc"]), 12, "Cases", progress=True, sizes=sizes)
+    results = with_progress_bar(iter(["a", "bc"]), 12, "Cases", progress=True, sizes=sizes)
     assert next(results) == "a"
     assert counted == []
     assert list(results) == ["bc"]

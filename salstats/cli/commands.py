@@ -37,7 +37,7 @@ class Command:
     #: Help by parameter, where it differs from that of other commands.
     texts: Mapping[str, str] = field(default_factory=dict)
     #: Kind of estimate, which decides the choices of `interval`.
-    interval_of: str = ""
+    estimate_kind: str = ""
     #: Metavar of each positional argument by parameter.
     arguments: Mapping[str, str] = field(default_factory=dict)
     #: Word of the flag by parameter, where it is not the parameter's name.
@@ -216,7 +216,7 @@ COMMANDS = (
         extra_options=_BOUNDS_OPTIONS,
         run=runs.run_estimate_with_optional_bounds,
         summary="Estimate mean scores with confidence intervals.",
-        interval_of="mean",
+        estimate_kind="mean",
         main_parameters=("by", "unit", "average", "interval"),
     ),
     Command(
@@ -226,7 +226,7 @@ COMMANDS = (
         SCORES,
         "scores.csv --by metric,method --quantile 0.5 -o medians.csv",
         summary="Estimate medians or other quantiles with confidence intervals.",
-        interval_of="median",
+        estimate_kind="median",
         main_parameters=("by", "unit", "quantile"),
     ),
     Command(
@@ -237,7 +237,7 @@ COMMANDS = (
         "scores.csv --by method,task -o rates.csv",
         flag_words={"rates": "rate"},
         summary="Estimate precision, recall and other rates of pixels pooled over cases.",
-        interval_of="pooled_rate",
+        estimate_kind="pooled_rate",
         main_parameters=("rates", "by", "unit"),
     ),
     Command(
@@ -280,7 +280,7 @@ COMMANDS = (
         arguments={"prob": "PROB", "label": "LABEL"},
         flag_words={"n_bins": "bins"},
         summary="Estimate observed rates in bins of the predicted probability.",
-        interval_of="mean",
+        estimate_kind="mean",
         main_parameters=("by", "unit", "n_bins"),
     ),
     Command(
@@ -352,7 +352,7 @@ COMMANDS = (
         extra_options=_BOUNDS_OPTIONS,
         run=runs.run_estimate_with_optional_bounds,
         summary="Estimate the percentage decrease of each method from a reference.",
-        interval_of="percent_decrease",
+        estimate_kind="percent_decrease",
         main_parameters=("reference", "by", "unit", "average", "adjust", "margin"),
         texts={"adjust": _ADJUST_CONTRASTS},
     ),
@@ -365,7 +365,7 @@ COMMANDS = (
         extra_options=_BOUNDS_OPTIONS,
         run=runs.run_estimate_with_optional_bounds,
         summary="Estimate the mean difference of each method from a reference.",
-        interval_of="difference",
+        estimate_kind="difference",
         main_parameters=("reference", "by", "unit", "average", "adjust", "margin"),
         texts={"adjust": _ADJUST_CONTRASTS},
     ),
@@ -376,7 +376,7 @@ COMMANDS = (
         SCORES,
         "scores.csv --reference human --by metric -o gaps.csv",
         summary="Estimate the difference of medians of each method from a reference.",
-        interval_of="median_difference",
+        estimate_kind="median_difference",
         main_parameters=("reference", "by", "unit", "quantile"),
     ),
     Command(
@@ -440,7 +440,7 @@ COMMANDS = (
         flag_words={"n_readers": "n-readers", "n_studies": "studies"},
         run=runs.run_power,
         summary="Plan the number of cases of a study.",
-        interval_of="difference",
+        estimate_kind="difference",
         main_parameters=("reference", "n_cases", "effect", "margin", "by", "unit"),
         texts={
             "reference": "Method to compare with, which a pilot of scores needs.",
@@ -528,7 +528,7 @@ COMMANDS = (
         output_help="Folder to make.",
         run=runs.run_report,
         summary="Write a report of a whole study as a web page.",
-        interval_of="difference",
+        estimate_kind="difference",
         texts={
             "unit": STATISTICS["unit"],
             "adjust": STATISTICS["adjust"],
@@ -566,9 +566,9 @@ def _interval_choices(command: Command) -> dict[str, tuple[str, ...]]:
     """Return the intervals of the kind of estimate that a command makes, as choices of `interval`."""
     from salstats.stats.engine.intervals import interval_names
 
-    if not command.interval_of:
+    if not command.estimate_kind:
         return {}
-    return {"interval": tuple(interval_names(command.interval_of))}
+    return {"interval": tuple(interval_names(command.estimate_kind))}
 
 
 def _output_options(command: Command) -> list[Option]:

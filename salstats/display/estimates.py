@@ -111,7 +111,7 @@ class Estimates:
         """Return the same rows with some columns added or replaced."""
         return replace(self, frame=self.frame.assign(**columns))
 
-    def with_frame_and_new_keys(self, frame: pd.DataFrame) -> "Estimates":
+    def with_other_frame(self, frame: pd.DataFrame) -> "Estimates":
         """Return the estimates of another frame, with its grouping columns."""
         rows = frame.reset_index(drop=True)
         return replace(self, frame=rows, keys=tuple(grouping_columns(rows)))

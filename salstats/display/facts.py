@@ -18,10 +18,10 @@ from salstats.display.text.format import (
     counted,
     counted_range,
     joined,
-    level_text_without_sign,
+    level_text_without_percent_sign,
     noun_of_identifier,
     plural,
-    rounded_level_text_without_sign,
+    rounded_level_text_without_percent_sign,
 )
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import count_of_models, has_marginal_estimates
@@ -90,10 +90,10 @@ class EstimateLimits:
         """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
         name = limits_name_without_level(self.rows.distinct_values("term") or ["mean"])
         if self.simultaneous_level is not None:
-            return f"simultaneous {level_text_without_sign(self.simultaneous_level)}% {name}"
+            return f"simultaneous {level_text_without_percent_sign(self.simultaneous_level)}% {name}"
         if len(self.levels) != 1:
             return name
-        return f"{rounded_level_text_without_sign(self.levels[0])}% {name}"
+        return f"{rounded_level_text_without_percent_sign(self.levels[0])}% {name}"
 
     @property
     def is_no_confidence_interval(self) -> bool:
@@ -146,7 +146,7 @@ def heading_with_quantile_level(heading: str, estimates: Estimates) -> str:
     level = estimates.only_value("quantile")
     if level is None:
         return heading
-    name = f"{level_text_without_sign(float(level))}% quantile"
+    name = f"{level_text_without_percent_sign(float(level))}% quantile"
     return capitalized(re.sub("quantile", name, heading, flags=re.IGNORECASE))
 
 
@@ -217,9 +217,9 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     if not estimates.has_limits.any():
         return NO_LIMITS
     limits = limits_of(estimates)
-    level = joined([f"{level_text_without_sign(value)}%" for value in limits.levels], "or")
+    level = joined([f"{level_text_without_percent_sign(value)}%" for value in limits.levels], "or")
     if limits.simultaneous_level is not None:
-        level = f"simultaneous {level_text_without_sign(limits.simultaneous_level)}%"
+        level = f"simultaneous {level_text_without_percent_sign(limits.simultaneous_level)}%"
     if _only_p_values_are_adjusted(estimates):
         level = f"unadjusted {level}"
     interval_names = _interval_names_in_caption(limits, labels)
@@ -266,7 +266,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
     limits = limits_of(estimates)
     sentences = []
     if len(limits.levels) > 1 and limits.simultaneous_level is None:
-        levels = joined([f"{rounded_level_text_without_sign(level)}%" for level in limits.levels])
+        levels = joined([f"{rounded_level_text_without_percent_sign(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
     if limits.interval_column_values:
         text_by_kind = {
@@ -324,8 +324,10 @@ def _family_sentence(limits: EstimateLimits) -> str:
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
-    simultaneous_level = rounded_level_text_without_sign(limits.simultaneous_level)
-    level_texts = dict.fromkeys(f"{rounded_level_text_without_sign(level)}%" for level in limits.levels)
+    simultaneous_level = rounded_level_text_without_percent_sign(limits.simultaneous_level)
+    level_texts = dict.fromkeys(
+        f"{rounded_level_text_without_percent_sign(level)}%" for level in limits.levels
+    )
     levels = joined(list(level_texts), "and")
     return f"{subject} hold together at {simultaneous_level}%, singly at {levels}."
 

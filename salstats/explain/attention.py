@@ -81,10 +81,11 @@ def attention_rollout_matrices(
 ) -> torch.Tensor:
     """Multiply the attention of layers, each (b, tokens, tokens), from the first to the last; float64.
 
-    Rows attend to columns and sum to 1. `discard` is the share of the smallest attention of each layer that
-    is left out (the first column stays), `residual` the weight r of the identity I; both from 0 to less than
-    1. With the attention A of a layer, rows of r I + (1 - r) A are scaled to sum to 1 (Abnar & Zuidema 2020,
-    doi:10.18653/v1/2020.acl-main.385, where r is 0.5). ShapeError if layers differ in their tokens.
+    All are on the CPU, as `LayerAttention` keeps them. Rows attend to columns and sum to 1. `discard` is the
+    share of the smallest attention of each layer that is left out (the first column stays), `residual` the
+    weight r of the identity I; both from 0 to less than 1. With the attention A of a layer, rows of
+    r I + (1 - r) A are scaled to sum to 1 (Abnar & Zuidema 2020, doi:10.18653/v1/2020.acl-main.385, where r
+    is 0.5). ShapeError if layers differ in their tokens.
     """
     n_tokens = layer_attentions[0].shape[-1]
     for attention in layer_attentions:

@@ -33,7 +33,7 @@ from salstats.explain.pixel_steps import (
     raise_for_nan_from_model,
     target_probabilities,
 )
-from salstats.jobs import progress_counter, results_with_progress_bar
+from salstats.jobs import progress_counter, with_progress_bar
 
 #: Default number of steps of a curve.
 DEFAULT_STEPS = 100
@@ -420,7 +420,7 @@ def _curves_of_images(
         curve_probs[:, -1] = last_probs[image_of_map]
         n_inner_steps = last_step - 1
         n_outputs = 0
-        batches = results_with_progress_bar(
+        batches = with_progress_bar(
             pixel_steps.step_output_batches(ordered_images_and_sizes()),
             len(maps) * n_inner_steps,
             options.progress_bar_label,

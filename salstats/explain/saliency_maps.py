@@ -51,7 +51,7 @@ from salstats.explain.methods import (
 from salstats.explain.presets import preset_arguments
 from salstats.explain.request import RawAttributions, Request, Reshape
 from salstats.images.maps import check_filter_side
-from salstats.jobs import results_with_progress_bar
+from salstats.jobs import with_progress_bar
 
 
 def explain(
@@ -113,7 +113,8 @@ def explain(
         study smoothed its maps for the mask alone, the filter is `score`'s: `preset_arguments(preset, method,
         network, function="score")`.
     network : str, optional
-        The architecture, one of the preset's. It decides filters of `score` alone, see `preset_arguments`.
+        The architecture, one of the preset's. It changes no map, only filters of `score`: see
+        `preset_arguments`.
     channels : {"sum", "mean", "max", "abs_max"}, optional
         The way to reduce the channels of a pixel to one number. By default as in `list_methods`.
     sign : {"positive", "absolute", "signed"}, optional
@@ -167,12 +168,12 @@ def explain(
 
     Notes
     -----
-    Channels are reduced first, then the sign rule, the resize and the filter. Eigen-CAM, "activation" and
-    attention rollout use no target: equal images share one map. The side of its principal component that
-    an Eigen-CAM shows is arbitrary: `orient="library"` takes what the decomposition returns, as
-    pytorch-grad-cam does; "activation" the side on which the mean activation is larger. In trials 39 to 64 %
-    of maps changed their sign between the two. Score-CAM and Ablation-CAM make one pass for each channel of
-    the layer.
+    Channels are reduced first, then the sign rule, the resize and the filter; for the maps of several layers
+    `join` says when the sign rule comes. Eigen-CAM, "activation" and attention rollout use no target: equal
+    images share one map. The side of its principal component that an Eigen-CAM shows is arbitrary:
+    `orient="library"` takes what the decomposition returns, as pytorch-grad-cam does; `orient="activation"`
+    the side on which the mean activation is larger. In trials 39 to 64 % of maps changed their sign between
+    the two. Score-CAM and Ablation-CAM make one pass for each channel of the layer.
 
     Examples
     --------
@@ -213,6 +214,7 @@ def explain(
     # gradients are computed even if the caller has switched them off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as torch_device:
         if torch_device.type == "cpu":
+            # taking memory anew for each layer is slow where freed memory was given back
             make_glibc_keep_freed_memory()
         number_type = dtype_of(model)
         first_image = stack[:1].to(device=torch_device, dtype=number_type, copy=True)
@@ -224,7 +226,7 @@ def explain(
             explained = [group[:1] for group in groups]
         size = n_images_per_pass(batch_size, stack, torch_device)
         batches = [explained[start : start + size] for start in range(0, len(explained), size)]
-        for batch in results_with_progress_bar(batches, len(explained), record.label, progress=progress):
+        for batch in with_progress_bar(batches, len(explained), record.label, progress=progress):
             indices = [index for group in batch for index in group]
             request = Request(
                 model=model,
@@ -252,6 +254,7 @@ def explain(
     if not record.depends_on_target:
         for group in groups:
             saliency[group] = saliency[group[0]]
+    # counted where `constant_maps_counted` joins the warnings of several calls
     warn_of_or_count_constant_maps(record.name, saliency)
     return saliency
 

@@ -20,7 +20,7 @@ from salstats.images.thresholds import OTSU, THRESHOLDS
 #: How many columns of the image are compared at a time, so that they stay in the processor's cache.
 _STRIP = 64
 #: Side of a box filter at most: more than that of an image to look at; OpenCV fails on far larger ones.
-LARGEST_BOX = 10_000
+LARGEST_FILTER_SIDE = 10_000
 
 
 class _Extremes(NamedTuple):
@@ -263,13 +263,13 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     return pixels
 
 
-def check_filter_side(size: Any) -> int:
+def check_filter_side(side: Any) -> int:
     """Return the side of a box filter if it is a whole number of pixels that a filter can have."""
-    if check_count(size, "smooth") > LARGEST_BOX:
+    if check_count(side, "smooth") > LARGEST_FILTER_SIDE:
         raise ValueRangeError(
-            Setting("smooth"), f" must be {LARGEST_BOX} pixels at most, not {size!r}", value=size
+            Setting("smooth"), f" must be {LARGEST_FILTER_SIDE} pixels at most, not {side!r}", value=side
         )
-    return int(size)
+    return int(side)
 
 
 def check_threshold(threshold: Any) -> float | str:

@@ -15,11 +15,12 @@ from salstats.metrics.records import NEEDS, Metric
 
 @cache
 def _metrics_by_name() -> dict[str, Metric]:
-    """Collect the metrics in the order of their first need in `NEEDS`, then of their files."""
+    """Collect the metrics in the order of their first input in `NEEDS`, then of their files."""
     metrics = []
-    for module in sorted(pkgutil.iter_modules(salstats.metrics.__path__), key=lambda module: module.name):
-        file = import_module(f"salstats.metrics.{module.name}")
-        metrics += [value for value in vars(file).values() if isinstance(value, Metric)]
+    module_names = sorted(info.name for info in pkgutil.iter_modules(salstats.metrics.__path__))
+    for name in module_names:
+        module = import_module(f"salstats.metrics.{name}")
+        metrics += [value for value in vars(module).values() if isinstance(value, Metric)]
     metrics.sort(key=_first_need_position)
     return {metric.name: metric for metric in metrics}
 

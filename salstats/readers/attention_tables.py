@@ -108,7 +108,10 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
 
 
 def _numbered_image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row of a table, numbered from 0, as text by column: the image, then its annotation."""
+    """Yield each row of a table as text by column (the image, then its annotation), with its number from 0.
+
+    Blank lines have a number, too, but are not yielded.
+    """
     # the csv module has one limit for the whole program
     earlier_limit = csv.field_size_limit(_MAX_CELL_CHARACTERS)
     try:

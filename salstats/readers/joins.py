@@ -20,7 +20,7 @@ from salstats.readers.tables import FileTable, read_table
 Join: TypeAlias = PathLike | pd.DataFrame | Mapping[str, PathLike]
 
 
-class JoinedFile(NamedTuple):
+class FileToJoin(NamedTuple):
     """The table of a file of covariates."""
 
     table: FileTable
@@ -28,7 +28,7 @@ class JoinedFile(NamedTuple):
     covariate: str | None
 
 
-TableToJoin: TypeAlias = pd.DataFrame | JoinedFile
+TableToJoin: TypeAlias = pd.DataFrame | FileToJoin
 
 
 def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "features") -> pd.DataFrame:
@@ -196,9 +196,9 @@ def read_tables_to_join(join: Join | Sequence[Join], options: TableOptions) -> l
         elif isinstance(entry, Mapping):
             for covariate, path in entry.items():
                 _check_covariate_name_and_path(covariate, path)
-                tables.append(JoinedFile(read_table(path, options), covariate))
+                tables.append(FileToJoin(read_table(path, options), covariate))
         elif isinstance(entry, str | os.PathLike):
-            tables.append(JoinedFile(read_table(entry, options), None))
+            tables.append(FileToJoin(read_table(entry, options), None))
         else:
             raise SalstatsError(
                 Setting("join"),
@@ -225,12 +225,12 @@ def _check_covariate_name_and_path(name: object, path: object) -> None:
 
 def all_columns_of_joined_files(tables: Sequence[TableToJoin]) -> set[str]:
     """Return the names of all columns in joined files."""
-    return {column for entry in tables if isinstance(entry, JoinedFile) for column in entry.table.columns}
+    return {column for entry in tables if isinstance(entry, FileToJoin) for column in entry.table.columns}
 
 
 def paths_of_joined_files(tables: Sequence[TableToJoin]) -> list[Path]:
     """Return the paths of joined files."""
-    return [entry.table.file for entry in tables if isinstance(entry, JoinedFile)]
+    return [entry.table.file for entry in tables if isinstance(entry, FileToJoin)]
 
 
 def join_tables(data: pd.DataFrame, tables: Sequence[TableToJoin], layout: ScoreLayout) -> pd.DataFrame:

@@ -110,8 +110,8 @@ def prediction(
 ) -> Prediction:
     """Make a prediction whose files are read when it is scored.
 
-    `source` names a prediction without a file of its own in messages; `colormap` is the colour map of a map
-    that is a colour picture, see `read_map`.
+    `source` is what messages name where there is no file: for a prediction without files, and for a mask that
+    comes as run-length code. `colormap` is the colour map of a map that is a colour picture, see `read_map`.
     """
     name = str(source)
     if map_file is not None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_choice
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
-from salstats.images.maps import LARGEST_BOX
+from salstats.images.maps import LARGEST_FILTER_SIDE
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import canonical_task_name
 from salstats.readers.tables import FileTable, read_known_format_table
@@ -138,8 +138,8 @@ def _is_chosen_or_best_mean_iou_row(table: FileTable, task_and_series_keys: pd.S
 def _checked_number(table: FileTable, row: int, kind: str, column: str, value: float) -> float:
     """Return a threshold, cut-off or filter size; raise where it is out of range."""
     if kind == "smooth":
-        is_valid = 0 <= value <= LARGEST_BOX and value % 1 == 0
-        rule = f"a filter is a whole number of pixels from 0 to {LARGEST_BOX}, not {value:g}"
+        is_valid = 0 <= value <= LARGEST_FILTER_SIDE and value % 1 == 0
+        rule = f"a filter is a whole number of pixels from 0 to {LARGEST_FILTER_SIDE}, not {value:g}"
     else:
         is_valid = 0 <= value <= 1
         rule = f"a {kind} lies between 0 and 1, not at {value:g}"

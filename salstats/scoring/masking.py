@@ -11,7 +11,7 @@ import numpy as np
 
 from salstats.checks import quoted
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
-from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
+from salstats.images.maps import LARGEST_FILTER_SIDE, SaliencyOnImage
 from salstats.images.thresholds import OTSU, THRESHOLDS
 from salstats.study import HUMAN, Series, Study
 
@@ -134,10 +134,10 @@ def mask_rule(
                     Setting(option), f" must lie between 0 and 1; got {value!r}", value=value
                 )
     for value in rule.smooth.values():
-        if not 0 <= value <= LARGEST_BOX or value % 1:
+        if not 0 <= value <= LARGEST_FILTER_SIDE or value % 1:
             raise ValueRangeError(
                 Setting("smooth"),
-                f" is the side of a box in whole pixels, from 0 to {LARGEST_BOX}; got {value!r}",
+                f" is the side of a box in whole pixels, from 0 to {LARGEST_FILTER_SIDE}; got {value!r}",
                 value=value,
             )
     if colormap not in (None, "jet"):

@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.images import masks
-from salstats.images.maps import LARGEST_BOX, is_finite
+from salstats.images.maps import LARGEST_FILTER_SIDE, is_finite
 from salstats.jobs import batch_results
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
@@ -163,8 +163,8 @@ def _checked_grid(grid: Sequence[float], option: str) -> tuple[float, ...]:
             Setting("grid"), f" must hold one value or more in ascending order; got {list(grid)}", value=grid
         )
     if option == "smooth":
-        allowed = f"whole pixels from 0 to {LARGEST_BOX}"
-        is_allowed = all(0 <= value <= LARGEST_BOX and value % 1 == 0 for value in values)
+        allowed = f"whole pixels from 0 to {LARGEST_FILTER_SIDE}"
+        is_allowed = all(0 <= value <= LARGEST_FILTER_SIDE and value % 1 == 0 for value in values)
     else:
         allowed = "from 0 to 1"
         is_allowed = all(0 <= value <= 1 for value in values)

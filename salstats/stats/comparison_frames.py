@@ -37,7 +37,7 @@ from salstats.stats.engine.paired_tests import (
     RECORDS,
     TESTS,
     PairedTestResult,
-    check_paired_shares,
+    check_binary_and_one_pair_per_unit,
     paired_test_result,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
@@ -333,11 +333,14 @@ def with_exact_small_p_values(tested: PairedTestResult, alpha_not_to_cross: np.n
 def infer_and_test(
     paired_target: PairedTarget, options: Options, test: str, units: Units
 ) -> tuple[InferredEstimates, PairedTestResult]:
-    """Return the estimates with their limits, and the test of each row."""
+    """Return the estimates with their limits, and the test of each row.
+
+    SalstatsError if the interval or the test needs 0/1 scores with one pair per unit, and these are not.
+    """
     for option, name in options_for_binary_scores_only(options, test):
-        check_paired_shares(paired_target, option, name, units.name)
+        check_binary_and_one_pair_per_unit(paired_target, option, name, units.name)
     estimates = infer(
-        paired_target.target, options, differences=test == "bootstrap", flip_signs=test == "wild"
+        paired_target.target, options, draw_differences=test == "bootstrap", flip_signs=test == "wild"
     )
     return estimates, paired_test_result(test, paired_target, estimates, units)
 
@@ -389,7 +392,7 @@ def verdict_and_margin_columns(
     if estimates.options.is_flipped and estimates.sign_flips is not None:
         # A limit by flips may be 0 itself, whichever side of the level its P value is on.
         significant = estimates.sign_flips.p_value <= 1 - estimates.conf_level
-        excludes_zero = np.where(estimates.interval_names == "wild", significant, excludes_zero)
+        excludes_zero = np.where(estimates.interval_name_of_each_row == "wild", significant, excludes_zero)
     # An unbounded confidence set may have a gap, and excludes 0 if the gap contains it.
     if estimates.zero_in_gap is not None:
         excludes_zero |= estimates.zero_in_gap

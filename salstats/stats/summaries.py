@@ -214,7 +214,9 @@ def summarize(
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
     codes, units, case_weights = rows_with_positive_weight(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
-    grouped_rows = group_rows_for_means(codes, columns, units, equal_unit_weights=case_weights.each_unit)
+    grouped_rows = group_rows_for_means(
+        codes, columns, units, equal_unit_weights=case_weights.equal_unit_weights
+    )
     estimates = infer(mean_target(grouped_rows, average, overall, case_weights), options)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
@@ -294,7 +296,9 @@ def bootstrap(
     )
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     codes, units, case_weights = rows_with_positive_weight(codes, resolve_unit(codes, unit), weights, average)
-    grouped_rows = group_rows_for_means(codes, columns, units, equal_unit_weights=case_weights.each_unit)
+    grouped_rows = group_rows_for_means(
+        codes, columns, units, equal_unit_weights=case_weights.equal_unit_weights
+    )
     target = mean_target(grouped_rows, average, overall, case_weights)
     warn_of_different_cases(
         case_counts_by_block(target.keys, codes, columns), lambda: advice_to_compare_in_pairs(codes.frame)

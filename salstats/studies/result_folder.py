@@ -21,7 +21,7 @@ from salstats.errors import (
 )
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
-from salstats.jobs import results_with_progress_bar
+from salstats.jobs import with_progress_bar
 from salstats.studies.declarations import ItemResult, StudyItem
 from salstats.studies.item_warnings import ItemFailed
 
@@ -82,9 +82,7 @@ def write_results(
         index_rows = []
         # Each result advances the progress bar by one step.
         steps = [1] * len(results)
-        for item, result in results_with_progress_bar(
-            results, len(results), "Writing", progress=True, sizes=steps
-        ):
+        for item, result in with_progress_bar(results, len(results), "Writing", progress=True, sizes=steps):
             index_rows += _write_files_of_result(item, result, new_folder, figures)
         drawing_warnings = _wait_for_figures_and_return_warnings(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]

@@ -79,12 +79,12 @@ def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
 
 
 @pytest.mark.parametrize(
-    "command", [command for command in cli_commands.COMMANDS if command.interval_of], ids=lambda c: c.name
+    "command", [command for command in cli_commands.COMMANDS if command.estimate_kind], ids=lambda c: c.name
 )
 def test_an_interval_is_one_of_those_for_the_estimate_that_a_command_makes(command):
     options = cli_commands.options(command, getattr(ss, command.function))
     [interval] = [option for option in options if option.name == "interval"]
-    assert f"One of {', '.join(interval_names(command.interval_of))}." in interval.typer_info.help
+    assert f"One of {', '.join(interval_names(command.estimate_kind))}." in interval.typer_info.help
 
 
 def test_help_lists_every_command_under_one_heading(capsys):

@@ -40,7 +40,7 @@ def test_grouping_columns_stand_before_the_estimates(estimates):
     assert estimates.varying_keys == ("task", "method")
     several = read_estimates(FRAME.assign(reference=["x", "y", "x", "y"]))
     assert several.keys[-1] == "reference"
-    by_method = estimates.with_frame_and_new_keys(FRAME.drop(columns="task").iloc[[2, 3]])
+    by_method = estimates.with_other_frame(FRAME.drop(columns="task").iloc[[2, 3]])
     assert by_method.keys == ("metric", "method")
     assert by_method.frame.index.tolist() == [0, 1]
     assert len(by_method) == 2

@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
+from salstats.images.maps import LARGEST_FILTER_SIDE, SaliencyOnImage
 from salstats.images.thresholds import THRESHOLDS
 from salstats.scoring.masking import mask_rule, value_for_task_and_series
 from salstats.study import HUMAN, Series
@@ -99,7 +99,7 @@ def test_text_may_be_a_number_or_a_threshold_in_any_case(study):
     [
         ("threshold", [0, 1], [-0.01, 1.01]),
         ("cutoff", [0, 1], [-0.01, 1.01]),
-        ("smooth", [0, 1, LARGEST_BOX], [-1, LARGEST_BOX + 1, 2.5]),
+        ("smooth", [0, 1, LARGEST_FILTER_SIDE], [-1, LARGEST_FILTER_SIDE + 1, 2.5]),
     ],
 )
 def test_a_range_holds_its_ends(study, option, inside, outside):

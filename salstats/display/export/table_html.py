@@ -68,20 +68,20 @@ def html_table(rows: TableRows, *, identifier: str) -> str:
 
 
 def _body_sections(body: Sequence[BodyRow]) -> Iterator[list[Child]]:
-    """Yield the rows of the body in sections, each a group with its label."""
+    """Yield the rows of the body in sections: a new one begins at each row that is a group's label."""
     section: list[Child] = []
     for row in body:
-        if row.is_group and section:
+        if row.is_group_label and section:
             yield section
             section = []
-        section.append(_row(row.cells, "row", _row_class(row)))
+        section.append(_row(row.cells, scope="row", row_class=_row_class(row)))
     if section:
         yield section
 
 
 def _row_class(row: BodyRow) -> str | None:
     """Return the class of a row of the body."""
-    if row.is_group:
+    if row.is_group_label:
         return "group"
     if row.rule_above:
         return "apart"

@@ -88,7 +88,7 @@ def _height_points(rows: TableRows, layout: PageLayout) -> float:
     n_gaps = 0
     for row in rows.body:
         n_lines += layout.n_lines(row.cells)
-        if row.rule_above or row.is_group:
+        if row.rule_above or row.is_group_label:
             n_gaps += 1
     # a gap is half as high as a line
     table_height = (n_lines * _ROW_STRETCH + n_gaps / 2) * layout.points * _LINE_STRETCH
@@ -182,7 +182,7 @@ def _note_lines(rows: TableRows) -> list[str]:
 
 def _column_specification(rows: TableRows, layout: PageLayout) -> str:
     """Return the specification of all columns, each as its widest cell needs it."""
-    body = [row.cells for row in rows.body if not row.is_group]
+    body = [row.cells for row in rows.body if not row.is_group_label]
     specifications = []
     for column, align in enumerate(rows.aligns):
         wraps = any(layout.wraps(cells[column], column) for cells in body)
@@ -224,13 +224,13 @@ def _body_lines(rows: TableRows, layout: PageLayout) -> Iterator[str]:
     """
     previous: BodyRow | None = None
     for row in rows.body:
-        if previous is not None and not previous.is_group:
+        if previous is not None and not previous.is_group_label:
             if row.rule_above:
                 yield "\\midrule"
-            elif row.is_group or row.cells[0].n_rows > 1:
+            elif row.is_group_label or row.cells[0].n_rows > 1:
                 yield "\\addlinespace"
         line = _row_line(row.cells, rows.aligns, layout)
-        if row.is_group:
+        if row.is_group_label:
             # the star after the end of a row forbids a page break
             line += "*"
         yield line

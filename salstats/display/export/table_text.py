@@ -27,7 +27,7 @@ def csv_text(rows: TableRows) -> str:
     lines = [[_GROUP_HEADING, *_joined_headings(rows)]]
     group = ""
     for row in rows.body:
-        if row.is_group:
+        if row.is_group_label:
             group = row.cells[0].text
         else:
             lines.append([group, *(cell.text for cell in row.cells)])
@@ -71,7 +71,7 @@ def json_document_text(rows: TableRows) -> str:
     group: str | None = None
     row_records = []
     for row in rows.body:
-        if row.is_group:
+        if row.is_group_label:
             group = row.cells[0].text
             continue
         record = {
@@ -110,7 +110,7 @@ def _joined_headings(rows: TableRows) -> list[str]:
 
 def _has_groups(rows: TableRows) -> bool:
     """Return whether the rows of a table are grouped."""
-    return any(row.is_group for row in rows.body)
+    return any(row.is_group_label for row in rows.body)
 
 
 def _with_plain_spaces(text: str) -> str:

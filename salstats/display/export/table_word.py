@@ -209,9 +209,9 @@ def _body_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
             top_rule = _LIGHT_RULE
         if index == last:
             bottom_rule = _HEAVY_RULE
-        if row.is_group and index > 0:
+        if row.is_group_label and index > 0:
             space = _GROUP_SPACE_TWIPS
-        keep = row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER
+        keep = row.is_group_label or len(rows.body) <= _MAX_ROWS_TOGETHER
         lines.append(
             _row_xml(row, layout, top_rule=top_rule, bottom_rule=bottom_rule, keep=keep, space=space)
         )

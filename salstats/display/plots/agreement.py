@@ -124,7 +124,7 @@ def plot_agreement(
     )
     pair_texts = _rater_pair_texts(estimates.frame, frame_labels)
     undefined_rows = estimates.frame[~is_drawn]
-    missing_limits = estimates.with_frame_and_new_keys(
+    missing_limits = estimates.with_other_frame(
         undefined_rows.assign(pair=undefined_rows["pair"].map(pair_texts))
     )
     # a single panel has its pair as its title
@@ -154,7 +154,7 @@ def plot_agreement(
             notes=[
                 scope_note(frame, frame_labels, ("method", "task")),
                 *_caption_sentences(
-                    drawn_limits.with_frame_and_new_keys(frame),
+                    drawn_limits.with_other_frame(frame),
                     points,
                     are_readings_paired=are_readings_paired,
                 ),

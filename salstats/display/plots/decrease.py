@@ -169,7 +169,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     if are_ratios:
         heading = "Ratio"
         default_digits = _RATIO_DIGITS
-        written_estimates = written_estimates.with_frame_and_new_keys(_as_ratios(written_estimates.frame))
+        written_estimates = written_estimates.with_other_frame(_as_ratios(written_estimates.frame))
     if digits is None:
         digits = default_digits
     check_count(digits, "digits", 0)

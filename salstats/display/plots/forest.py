@@ -369,7 +369,7 @@ def _labelled_terms_and_reference_levels(estimates: Estimates, labels: Labels) -
     if is_one_model and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
     return _LabelledTermsAndReferences(
-        estimates.with_frame_and_new_keys(frame), is_reference, names_of_terms.reference_note
+        estimates.with_other_frame(frame), is_reference, names_of_terms.reference_note
     )
 
 

@@ -425,7 +425,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
         # equal lines of 0/1 scores are drawn as one, which may belong to several units
         pairs["unit_label"] = pairs[unit_column].map(texts).where(~pairs["binary"], "")
     return PairsData(
-        differences=drawn_estimates.with_frame_and_new_keys(frame),
+        differences=drawn_estimates.with_other_frame(frame),
         pairs=pairs,
         ends=_line_ends(pairs, methods[reference]),
         methods=methods,

@@ -17,7 +17,7 @@ from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, wrapped_texts
 from salstats.display.plots.layout.theme import GUIDE, LINE_MM, font
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, joined, level_text_without_sign
+from salstats.display.text.format import count_text, joined, level_text_without_percent_sign
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
     assumed_sd_note,
@@ -359,7 +359,7 @@ def _x_title(labels: Labels) -> str:
 def _y_title(plan: pd.DataFrame, show: str) -> str:
     """Return the title of the vertical axis."""
     first = plan.iloc[0]
-    interval = f"{level_text_without_sign(first['level'])}% interval"
+    interval = f"{level_text_without_percent_sign(first['level'])}% interval"
     if show == "width":
         return f"Mean width of the {interval}"
     if first["goal"] == "width":
@@ -403,9 +403,9 @@ def _sample_size_note(
     if (has_bars or not has_panels) and any(
         n_cases_needed_limits_text(curve) for curve in rows_of_each_curve(plan)
     ):
-        level = level_text_without_sign(LIMITS_LEVEL)
+        level = level_text_without_percent_sign(LIMITS_LEVEL)
         limits_text = f" and their {level}% limits, as the pilot's spread is uncertain"
-    target_text = level_text_without_sign(plan.iloc[0]["target"])
+    target_text = level_text_without_percent_sign(plan.iloc[0]["target"])
     return f"{beginning} cases for {target_text}%{limits_text} ({where_sizes_stand})."
 
 

@@ -283,7 +283,7 @@ def plot_significance(
         ranking = read_estimates(ranks, "ranks")
     if form == "diagram":
         return _critical_difference_diagram(
-            comparisons.with_frame_and_new_keys(frame), ranking, frame_labels, n_columns, width
+            comparisons.with_other_frame(frame), ranking, frame_labels, n_columns, width
         )
     order = _methods_by_label_else_rank_or_wins(frame, ranking, frame_labels)
     n = len(order)

@@ -195,7 +195,7 @@ def _reader_means(
     # the panels of means are those of the readers, in the same order
     panel = pd.Categorical(frame["panel"].astype(TEXT), rows["panel"].cat.categories, ordered=True)
     place = frame["place"] - _MEAN_OFFSET
-    return means.with_frame_and_new_keys(frame.assign(panel=panel, place=place))
+    return means.with_other_frame(frame.assign(panel=panel, place=place))
 
 
 def _mean_layers(means: pd.DataFrame) -> list[Any]:

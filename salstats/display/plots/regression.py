@@ -158,7 +158,7 @@ def plot_regression(
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them
         names_of_terms = variable_and_level_of_each_term(
-            drawing.estimates.with_frame_and_new_keys(frame), [*coefficients.keys, "formula"], frame_labels
+            drawing.estimates.with_other_frame(frame), [*coefficients.keys, "formula"], frame_labels
         )
         reference_note = names_of_terms.reference_note
     no_effect = 1.0 if are_ratios else 0.0
@@ -202,7 +202,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     frame = drawing.frame
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    drawn_estimates = drawing.estimates.with_frame_and_new_keys(frame)
+    drawn_estimates = drawing.estimates.with_other_frame(frame)
     with_references = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
     entries = distinct_term_and_factor_rows(with_references, drawing.labels)
@@ -254,17 +254,17 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
     if differ_by_formula:
         key_columns.append("formula")
-    check_rows_are_distinct(coefficients.with_frame_and_new_keys(frame), key_columns)
+    check_rows_are_distinct(coefficients.with_other_frame(frame), key_columns)
     label_of_term = {
         entry.term: entry.full_text
-        for entry in distinct_term_and_factor_rows(coefficients.with_frame_and_new_keys(frame), labels)
+        for entry in distinct_term_and_factor_rows(coefficients.with_other_frame(frame), labels)
     }
     frame["term_label"] = frame["term"].map(label_of_term)
     # the new columns are not grouping columns
     estimates = replace(coefficients, frame=frame)
     defined_rows = rows_with_estimate(estimates)
     names_of_terms = variable_and_level_of_each_term(
-        estimates.with_frame_and_new_keys(defined_rows), [*groups, "formula"], labels
+        estimates.with_other_frame(defined_rows), [*groups, "formula"], labels
     )
     term_texts = {}
     for term, (variable, level) in names_of_terms.variable_and_level.items():

@@ -265,7 +265,7 @@ def _placed_rates(
         n_lanes = len(points["group"].cat.categories)
         step = _RATE_STEP * (points["x"].max() - points["x"].min())
         x_drawn = x_drawn + step * (lane - (n_lanes - 1) / 2)
-    return rates.with_frame_and_new_keys(placed_rates.assign(x_drawn=x_drawn))
+    return rates.with_other_frame(placed_rates.assign(x_drawn=x_drawn))
 
 
 def points_of_other_groups(scatter: ScatterData) -> pd.DataFrame:
@@ -428,4 +428,4 @@ def _with_panel_and_group(estimates: Estimates, scatter: ScatterData, further_ke
         matched_estimates[column] = pd.Categorical(
             matched_estimates[column], scatter.keys[column].cat.categories, ordered=True
         )
-    return estimates.with_frame_and_new_keys(matched_estimates)
+    return estimates.with_other_frame(matched_estimates)

@@ -170,9 +170,9 @@ def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _EstimatesAndMissingNote
     # a line without any estimate is named once, instead of once for each threshold
     is_empty_line = frame.groupby(line_columns)["estimate"].transform("count") == 0
     threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
-    with_texts = estimates.with_frame_and_new_keys(frame.assign(at=threshold_texts))
+    with_texts = estimates.with_other_frame(frame.assign(at=threshold_texts))
     note = not_drawn_sentence(with_texts, labels, [*named_columns, "at"])
-    defined = estimates.with_frame_and_new_keys(rows_with_estimate(estimates))
+    defined = estimates.with_other_frame(rows_with_estimate(estimates))
     return _EstimatesAndMissingNote(defined, missing_note=note)
 
 

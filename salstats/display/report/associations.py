@@ -10,7 +10,7 @@ from salstats.display.report.wording import (
     Wording,
     name_list,
     named_values_text,
-    used_procedure,
+    used_adjustment_procedure,
 )
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -68,7 +68,7 @@ def _significant_slope_count_sentence(slopes: Estimates, wording: Wording) -> st
         outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
     n_significant = int(wording.is_significant(slopes).sum())
     family = ""
-    if used_procedure(slopes) is not None:
+    if used_adjustment_procedure(slopes) is not None:
         family = f" (one family of {counted(slopes.non_missing_numbers('n_tests').max(), 'test')})"
     return (
         f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_significant or 'none'} had "

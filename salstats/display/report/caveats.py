@@ -17,7 +17,7 @@ from salstats.stats.engine.result_warnings import (
 )
 
 #: Sentence at the end of a section in which something was not shown.
-NOT_EVIDENCE = (
+NO_EVIDENCE_OF_EQUALITY = (
     "Where no difference was shown, the interval, if there is one, gives the differences that the data are "
     "compatible with; this is not evidence that there is none."
 )

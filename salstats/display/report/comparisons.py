@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
-from salstats.display.report.caveats import NOT_EVIDENCE, caveat_sentences
+from salstats.display.report.caveats import NO_EVIDENCE_OF_EQUALITY, caveat_sentences
 from salstats.display.report.wording import (
     MAX_ESTIMATES_IN_SENTENCE,
     Wording,
@@ -15,7 +15,7 @@ from salstats.display.report.wording import (
     family_of_tests_text,
     name_list,
     named_values_text,
-    used_procedure,
+    used_adjustment_procedure,
 )
 from salstats.display.text.format import joined
 from salstats.display.text.margins import tested_margins_text
@@ -26,7 +26,7 @@ from salstats.stats.engine.equivalence import sides_and_claims
 #: Decimals of percentage decreases.
 _DECIMALS_OF_PERCENT = 1
 #: Name of a percentage decrease below 0.
-_INCREASE = "percentage increase"
+_PERCENTAGE_INCREASE = "percentage increase"
 #: Predicates for methods by the state of their contrast, the same for one method and for several.
 _PREDICATES = {
     "better": "scored better",
@@ -187,11 +187,11 @@ def _contrast_sizes_clause(
         value_names = [""]
     if is_increase.all():
         rows = _as_increases(rows, is_increase)
-        noun = _INCREASE
-        nouns = f"{_INCREASE}s"
+        noun = _PERCENTAGE_INCREASE
+        nouns = f"{_PERCENTAGE_INCREASE}s"
     elif is_increase.any():
         sizes = wording.estimate_texts(_as_increases(rows, is_increase), digits)
-        nouns_of_rows = np.where(is_increase, _INCREASE, noun)
+        nouns_of_rows = np.where(is_increase, _PERCENTAGE_INCREASE, noun)
         texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
         sizes_text = named_values_text(texts, value_names, rows.numbers("estimate"))
         if len(value_names) > MAX_ESTIMATES_IN_SENTENCE:
@@ -224,23 +224,23 @@ def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:
 
 def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
     """Return the sentence on when a difference is taken as shown."""
-    interval = f"{wording.level_text_without_sign}% confidence interval"
+    interval = f"{wording.level_text_without_percent_sign}% confidence interval"
     rule = f"A difference is taken as shown where the {interval} excludes 0"
-    if used_procedure(contrasts) is None:
+    if used_adjustment_procedure(contrasts) is None:
         return f"{rule}; nothing is adjusted for multiple tests."
     p_name = wording.p_name(contrasts)
     return f"{rule} and {p_name} is below {wording.alpha} ({family_of_tests_text(contrasts)})."
 
 
 def _interpretation_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield notes on signs, on directions and on contrasts that are inconclusive."""
+    """Yield notes on inconclusive contrasts, signs, directions, and reference means of 0 or below."""
     term = str(contrasts.frame["term"].iloc[0])
     is_decrease = term == "percent_decrease"
     noun = TERMS[term].noun
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     is_inconclusive = contrasts.frame["verdict"].astype(TEXT) == "inconclusive"
     if (contrasts.has_estimate & is_inconclusive).any():
-        yield NOT_EVIDENCE
+        yield NO_EVIDENCE_OF_EQUALITY
     if is_decrease and _are_increases(contrasts).any():
         yield f"A percentage decrease below 0 is an increase: a mean above that of {reference}."
     smaller_is_better = []
@@ -252,7 +252,7 @@ def _interpretation_notes(contrasts: Estimates, wording: Wording) -> Iterator[st
         elif not record.larger_is_better:
             smaller_is_better.append(metric)
     if smaller_is_better:
-        loss = _INCREASE if is_decrease else f"positive {noun}"
+        loss = _PERCENTAGE_INCREASE if is_decrease else f"positive {noun}"
         yield f"Smaller is better on {wording.metrics(smaller_is_better)}, where a {loss} is a worse score."
     if without_direction:
         yield (

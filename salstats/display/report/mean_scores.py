@@ -29,7 +29,7 @@ def undefined_score_bounds_sentences(means: Estimates, wording: Wording) -> Iter
     with warnings.catch_warnings():
         # metrics without a least or largest value have no bounds, which needs no warning here
         warnings.simplefilter("ignore", SalstatsWarning)
-        bounded = means.with_frame_and_new_keys(missing_bounds(means.frame))
+        bounded = means.with_other_frame(missing_bounds(means.frame))
     changes = []
     for metric, rows in wording.rows_by_metric(bounded):
         estimate = rows.numbers("estimate")

@@ -20,7 +20,7 @@ from salstats.display.report.mean_scores import undefined_score_bounds_sentences
 from salstats.display.report.provenance import versions
 from salstats.display.report.settings import has_several_values
 from salstats.display.report.template import TEMPLATE, Slots
-from salstats.display.report.wording import Wording, used_procedure
+from salstats.display.report.wording import Wording, used_adjustment_procedure
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
 from salstats.display.text.margins import has_margins, tested_margins_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
@@ -113,7 +113,7 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
     if unit == "case":
         unit_role += ", and cases were taken as independent of each other"
     return {
-        "level": wording.level_text_without_sign,
+        "level": wording.level_text_without_percent_sign,
         "seed": str(wording.settings.seed),
         "unit": wording.unit,
         "units": wording.units,
@@ -360,7 +360,8 @@ def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Word
         assert record is not None
         source = record.note.format(unit=wording.unit)
         sentences.append(
-            f"The {wording.level_text_without_sign}% confidence intervals of {joined(nouns)} were {source}."
+            f"The {wording.level_text_without_percent_sign}% confidence intervals of {joined(nouns)} were "
+            f"{source}."
         )
     return sentences
 
@@ -371,7 +372,7 @@ def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference:
     With a reference, complete pairs are explained with the comparison with the reference and not again.
     """
     n_tests = contrasts.numbers("n_tests")
-    is_adjusted = used_procedure(contrasts) is not None and np.nanmax(n_tests) > 1
+    is_adjusted = used_adjustment_procedure(contrasts) is not None and np.nanmax(n_tests) > 1
     on_pairs = " likewise"
     if not has_reference:
         same = "case and task" if "task" in contrasts.frame.columns else "case"
@@ -388,7 +389,7 @@ def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference:
 def _further_significance_conditions(contrasts: Estimates, wording: Wording) -> str:
     """Return the conditions, besides the interval, under which a difference is taken as shown."""
     rule = ""
-    if used_procedure(contrasts) is not None:
+    if used_adjustment_procedure(contrasts) is not None:
         rule = f" and its {wording.p_name(contrasts)} was below {wording.alpha}"
     if _has_bootstrap(contrasts):
         rule += ", and no more than 1% of its replicates were undefined"
@@ -424,7 +425,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         slots["on_task"] = " and task"
     if has_margins(differences):
         slots["margin"] = tested_margins_text(differences, wording.labels)
-    if used_procedure(differences) is not None:
+    if used_adjustment_procedure(differences) is not None:
         slots["margin_adjusted"] = ", adjusted likewise as a family of its own,"
     if "decrease" in frames:
         decreases = frames.estimates("decrease")
@@ -445,7 +446,7 @@ def _adjustment_sentence(
     """
     if not estimates.has_p_values:
         return None
-    procedure = used_procedure(estimates)
+    procedure = used_adjustment_procedure(estimates)
     n_tests = len(estimates.non_missing_numbers("p_value"))
     if procedure is None:
         return f"P values of {plural_noun} were not adjusted for multiple tests."
@@ -457,7 +458,7 @@ def _adjustment_sentence(
     adjustment = f"for multiple tests by {procedure.note}"
     # a single test needs no adjustment, and its procedure is not named
     several_tests = [others for others in earlier if len(others.non_missing_numbers("p_value")) > 1]
-    if any(used_procedure(others) is not None for others in several_tests):
+    if any(used_adjustment_procedure(others) is not None for others in several_tests):
         adjustment = "by the same procedure"
     return (
         f"P values were adjusted {adjustment}, over the {count_text(n_tests)} {plural_noun}{families}; "

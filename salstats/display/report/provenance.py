@@ -12,7 +12,7 @@ import pandas as pd
 import salstats
 from salstats.display.report.settings import Settings
 from salstats.display.report.wording import Wording
-from salstats.display.text.format import count_text, joined, level_text_without_sign
+from salstats.display.text.format import count_text, joined, level_text_without_percent_sign
 from salstats.errors import InputFileError
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import RECOMMENDED
@@ -70,7 +70,7 @@ def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, 
         "Number of rows": count_text(len(scores)),
         "Reference": reference,
         "Unit of resampling and of clusters": wording.unit,
-        "Confidence level": f"{level_text_without_sign(settings.level)}%",
+        "Confidence level": f"{level_text_without_percent_sign(settings.level)}%",
         "Interval of means and contrasts": settings.interval or RECOMMENDED,
         "Bootstrap replicates, or flips": count_text(settings.n_replicates),
         "Seed": str(settings.seed),

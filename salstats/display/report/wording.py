@@ -14,7 +14,7 @@ from salstats.display.text.format import (
     STYLES,
     counted,
     joined,
-    level_text_without_sign,
+    level_text_without_percent_sign,
     noun_of_identifier,
     plural,
     significance_level_of,
@@ -74,9 +74,9 @@ class Wording:
         return plural(self.unit)
 
     @property
-    def level_text_without_sign(self) -> str:
+    def level_text_without_percent_sign(self) -> str:
         """Confidence level in percent, without its sign."""
-        return level_text_without_sign(self.settings.level)
+        return level_text_without_percent_sign(self.settings.level)
 
     @property
     def significance_level(self) -> float:
@@ -133,7 +133,7 @@ class Wording:
 
     def p_name(self, estimates: Estimates) -> str:
         """Return the name of a frame's P values: "Holm-adjusted P", or "unadjusted P"."""
-        procedure = used_procedure(estimates)
+        procedure = used_adjustment_procedure(estimates)
         if procedure is None:
             return "unadjusted P"
         return f"{procedure.label}-adjusted P"
@@ -185,7 +185,7 @@ class LabelSpelling(Spelling):
         return self._wording.column(column.name)
 
 
-def used_procedure(estimates: Estimates) -> Procedure | None:
+def used_adjustment_procedure(estimates: Estimates) -> Procedure | None:
     """Return the procedure that adjusted P values, None where none did."""
     if not estimates.has_adjusted_p_values or estimates.adjustment_procedure is None:
         return None

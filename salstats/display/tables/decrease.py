@@ -132,7 +132,7 @@ def table_decrease(  # noqa: C901
         average = "median"
     # medians are read from the columns of means
     means_of_medians = {"reference_median": "reference_mean", "method_median": "method_mean"}
-    all_rows = all_rows.with_frame_and_new_keys(all_rows.frame.rename(columns=means_of_medians))
+    all_rows = all_rows.with_other_frame(all_rows.frame.rename(columns=means_of_medians))
     check_columns(all_rows.frame, _MEAN_COLUMNS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
     with_undefined = all_rows.subset_of_term_if_mrmc("difference")

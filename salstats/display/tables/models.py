@@ -84,9 +84,7 @@ def read_and_stack(frames: Frames, required_columns: Sequence[str], name: str) -
     if isinstance(frames, Mapping):
         for key, frame in frames.items():
             reading = read_estimates(frame, name, required_columns)
-            readings.append(
-                reading.with_frame_and_new_keys(reading.frame.assign(**{FRAME_NAME_COLUMN: str(key)}))
-            )
+            readings.append(reading.with_other_frame(reading.frame.assign(**{FRAME_NAME_COLUMN: str(key)})))
     elif isinstance(frames, pd.DataFrame):
         readings.append(read_estimates(frames, name, required_columns))
     elif isinstance(frames, Sequence) and not isinstance(frames, str):
@@ -106,7 +104,7 @@ def read_and_stack(frames: Frames, required_columns: Sequence[str], name: str) -
     for reading in readings:
         first_columns += [key for key in reading.keys if key != "reference"]
     columns = list(dict.fromkeys([*first_columns, *joined_frame.columns]))
-    return readings[0].with_frame_and_new_keys(joined_frame[columns])
+    return readings[0].with_other_frame(joined_frame[columns])
 
 
 def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:

@@ -27,7 +27,7 @@ from salstats.display.text.format import (
     joined,
     p_text,
     plural,
-    rounded_level_text_without_sign,
+    rounded_level_text_without_percent_sign,
     significance_level_of_row,
 )
 from salstats.display.text.labels import Labels
@@ -197,7 +197,7 @@ def significance_criterion(differences: Estimates, correction: str = "") -> str:
         criterion = f"{p_name} is significant"
         level = differences.only_value("family_level") or differences.only_value("conf_level")
         if level is not None:
-            criterion += f" at the {rounded_level_text_without_sign(1 - float(level))}% level"
+            criterion += f" at the {rounded_level_text_without_percent_sign(1 - float(level))}% level"
         criteria.append(criterion)
     return " and ".join(criteria) or "as its verdict says"
 

@@ -123,22 +123,22 @@ def _default_row_columns(
 def _default_heading_columns(unplaced_varying: Sequence[str], *, has_groups: bool) -> list[str]:
     """Return the columns that give headings of columns by default, the outermost first.
 
+    Methods are the innermost, so that they stand side by side; without methods, metrics are the outermost.
     Metrics without a place make groups of rows, unless other columns were named for these (`has_groups`).
     """
+    main_heading = None
     if "method" in unplaced_varying:
-        innermost = "method"
+        main_heading = "method"
     elif "metric" in unplaced_varying:
-        innermost = "metric"
-    else:
-        innermost = ""
+        main_heading = "metric"
     further = []
     for column in unplaced_varying:
         makes_groups = column == "task" or (column == "metric" and not has_groups)
-        if column != innermost and not makes_groups:
+        if column != main_heading and not makes_groups:
             further.append(column)
-    if innermost == "method":
+    if main_heading == "method":
         return [*further, "method"]
-    if innermost == "metric":
+    if main_heading == "metric":
         return ["metric", *further]
     return further
 

@@ -17,7 +17,7 @@ from salstats.display.text.format import (
     count_text,
     fixed_text,
     interval_text,
-    level_text_without_sign,
+    level_text_without_percent_sign,
     plural,
 )
 from salstats.display.text.labels import Labels
@@ -89,7 +89,7 @@ def table_power(
         cases=pd.Categorical(frame["n_cases"], ordered=True),
     )
     placement = choose_placement(
-        planned.with_frame_and_new_keys(curve_rows),
+        planned.with_other_frame(curve_rows),
         [*groups, "cases"],
         rows=["cases"],
         columns=[],
@@ -109,7 +109,7 @@ def _unit_power_width_test_quantities(frame: pd.DataFrame, digits: int, style: s
     if pd.notna(unit) and unit != "case":
         n_units = [count_text(n) for n in frame["n_units"]]
         values.append(TableQuantity(plural(unit).capitalize(), n_units, "right"))
-    interval = f"{level_text_without_sign(first['level'])}% CI"
+    interval = f"{level_text_without_percent_sign(first['level'])}% CI"
     widths = [fixed_text(width, digits) for width in frame["width"]]
     values += [_power_quantity(frame, interval, style), TableQuantity(f"Width of the {interval}", widths)]
     if rows_differ_in_test(frame):
@@ -131,4 +131,4 @@ def _power_quantity(frame: pd.DataFrame, effect_interval_name: str, style: str) 
         )
     limits = zip(percents, 100 * frame["conf_low"], 100 * frame["conf_high"], strict=True)
     texts = [interval_text(percent, low, high, 1, style) for percent, low, high in limits]
-    return TableQuantity(f"{name}, % ({level_text_without_sign(first['conf_level'])}% CI)", texts)
+    return TableQuantity(f"{name}, % ({level_text_without_percent_sign(first['conf_level'])}% CI)", texts)

@@ -38,7 +38,7 @@ def with_reference_row_per_group(contrasts: Estimates) -> Estimates:
         method=first_rows["reference"], method_mean=first_rows["reference_mean"]
     )
     rows = pd.concat([reference_rows, frame], ignore_index=True)
-    return contrasts.with_frame_and_new_keys(rows[frame.columns])
+    return contrasts.with_other_frame(rows[frame.columns])
 
 
 def is_reference_row(contrasts: Estimates) -> NDArray[np.bool_]:

@@ -54,13 +54,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class BodyRow:
-    """One row of the body, which is the label of a group (`is_group`) or has cells for all columns.
+    """One row of the body, which is the label of a group (`is_group_label`) or has cells for all columns.
 
     A thin rule stands above it where `rule_above` is set.
     """
 
     cells: tuple[Cell, ...]
-    is_group: bool = False
+    is_group_label: bool = False
     rule_above: bool = False
 
 
@@ -150,13 +150,13 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
     """
     grid = [_texts_by_column(cells, rows) for cells in rows.head]
     codes = [_escape_codes_by_column(cells, rows) for cells in rows.head]
-    is_group = [False] * len(rows.head)
+    is_group_label = [False] * len(rows.head)
     for row in rows.body:
         grid.append(_texts_by_column(row.cells, rows))
         codes.append(_escape_codes_by_column(row.cells, rows))
-        is_group.append(row.is_group)
+        is_group_label.append(row.is_group_label)
     # the label of a group may be longer than the column that it begins in
-    lines_without_groups = [line for line, group in zip(grid, is_group, strict=True) if not group]
+    lines_without_groups = [line for line, group in zip(grid, is_group_label, strict=True) if not group]
     widths = [max(map(len, column)) for column in zip(*lines_without_groups, strict=True)]
     lines = []
     for texts, line_codes in zip(grid, codes, strict=True):
@@ -277,7 +277,7 @@ def _body_rows(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
     for group in dict.fromkeys(groups):
         if group:
             label = Cell(_printable(group), n_columns=len(aligns), bold=True, is_heading=True)
-            yield BodyRow((label,), is_group=True)
+            yield BodyRow((label,), is_group_label=True)
         members = [row for row, label_of_row in enumerate(groups) if label_of_row == group]
         spans = _row_spans([table.stub[row] for row in members])
         for row, row_spans in zip(members, spans, strict=True):

@@ -269,7 +269,7 @@ def _widths_em_filling_room(
 def column_widths_em(rows: TableRows, n_breaks: int) -> ColumnWidths:
     """Return the natural and the minimal widths of columns in ems."""
     headings = rows.head[-1]
-    body = [row.cells for row in rows.body if not row.is_group]
+    body = [row.cells for row in rows.body if not row.is_group_label]
     natural = []
     minimal = []
     for column in range(len(rows.aligns)):

@@ -468,14 +468,14 @@ def significance_level_of(confidence_level: float) -> float:
     return round(1 - confidence_level, 10)
 
 
-def level_text_without_sign(level: float) -> str:
+def level_text_without_percent_sign(level: float) -> str:
     """Return a confidence level in percent without its sign: 95, 99.9."""
     return f"{100 * level:.6g}"
 
 
-def rounded_level_text_without_sign(level: float) -> str:
+def rounded_level_text_without_percent_sign(level: float) -> str:
     """Return a level in percent; an adjusted level with many digits, such as 99.7917, has two decimals."""
-    text = level_text_without_sign(level)
+    text = level_text_without_percent_sign(level)
     if len(text) > len("99.99"):
         return fixed_text(100 * level, 2)
     return text

@@ -14,7 +14,7 @@ from salstats.display.text.format import (
     STYLES,
     JournalStyle,
     fixed_text,
-    level_text_without_sign,
+    level_text_without_percent_sign,
     limits_text,
     p_statement,
     p_text_adjusted_if_any,
@@ -123,4 +123,4 @@ def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
         # the limits of all rows of the family hold together at this level
         name = f"simultaneous {name}"
         level = family_level
-    return name.format(level=level_text_without_sign(level))
+    return name.format(level=level_text_without_percent_sign(level))

@@ -491,7 +491,9 @@ def _distinct_values(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
 def _model_variable_by_value_column(frame: pd.DataFrame | None) -> dict[str, str]:
     """Return the numeric variable of each column of marginal estimates that holds values of one.
 
-    The column `reference_level` has values of the variable before it. Other frames have no such columns.
+    Frames of marginal estimates have the columns `formula` and `average` (over a grid, or over the model's
+    rows). Their column `reference_level` has values of the variable before it. The result is empty for other
+    frames.
     """
     if frame is None or not (_distinct_values(frame, "formula") and _distinct_values(frame, "average")):
         return {}

@@ -128,4 +128,4 @@ def contrast_pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates
             if pair in pairs and pair not in categories:
                 categories.append(pair)
     pairs_of_rows = pd.Categorical(pairs, categories, ordered=True)
-    return estimates.with_frame_and_new_keys(frame.assign(method=pairs_of_rows).drop(columns="reference"))
+    return estimates.with_other_frame(frame.assign(method=pairs_of_rows).drop(columns="reference"))

@@ -131,7 +131,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     rows["term"] = rows["term"].fillna(INTERCEPT)
     slope_labels = {
         row.term: f", {row.full_text}"
-        for row in distinct_term_and_factor_rows(estimates.with_frame_and_new_keys(rows), labels)
+        for row in distinct_term_and_factor_rows(estimates.with_other_frame(rows), labels)
     }
     slope_labels[INTERCEPT] = ""
     names = []
@@ -150,7 +150,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     # the outcome takes the place of the metric; grouping columns stand in front
     keys = list(frame.columns[: frame.columns.get_loc("formula")])
     columns = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
-    return estimates.with_frame_and_new_keys(deviations[list(columns)])
+    return estimates.with_other_frame(deviations[list(columns)])
 
 
 class TermNamesAndReferenceNote(NamedTuple):

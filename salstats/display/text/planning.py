@@ -12,7 +12,7 @@ from salstats.display.text.format import (
     counted,
     fixed_text,
     joined,
-    level_text_without_sign,
+    level_text_without_percent_sign,
     noun_of_identifier,
 )
 from salstats.display.text.labels import Labels
@@ -199,12 +199,11 @@ def _effect_name(plan: pd.DataFrame, names: Labels) -> str:
 def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     """Return the goal of a plan and the share of studies that reach it: "80% power to show ..."."""
     first = plan.iloc[0]
-    target = f"{level_text_without_sign(first['target'])}%"
+    target = f"{level_text_without_percent_sign(first['target'])}%"
     if first["goal"] == "width":
         # the name may end with the comma of an insertion: "difference, averaged over readers,"
-        interval = (
-            f"a {level_text_without_sign(first['level'])}% interval of the {effect_name.removesuffix(',')}"
-        )
+        name = effect_name.removesuffix(",")
+        interval = f"a {level_text_without_percent_sign(first['level'])}% interval of the {name}"
         widest = effect_text(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
@@ -235,7 +234,7 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
         details.append(counted(n_units, str(first["unit"])))
     limits = n_cases_needed_limits_text(rows)
     if limits:
-        limits_detail = f"{level_text_without_sign(LIMITS_LEVEL)}% limits {limits}"
+        limits_detail = f"{level_text_without_percent_sign(LIMITS_LEVEL)}% limits {limits}"
         if details:
             # after the number of units
             limits_detail += " cases"

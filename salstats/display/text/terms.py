@@ -188,13 +188,12 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     factor_levels = _stated_factor_level_by_term(estimates)
     variables = []
     for term, formula in zip(
-        levels["term"], _formula_of_rows(estimates.with_frame_and_new_keys(levels)), strict=True
+        levels["term"], _formula_of_rows(estimates.with_other_frame(levels)), strict=True
     ):
         # only terms of a single factor have a reference level
         variables.append(term_variables(str(term), formula, factor_levels)[0])
-    reference_levels = zip(variables, levels["reference_level"], strict=True)
     terms = []
-    for variable, level in reference_levels:
+    for variable, level in zip(variables, levels["reference_level"], strict=True):
         # whole numbers that were read from a file are floats where some are missing
         level_text = str(level) if "." in variable.level else text_of_level(level)
         terms.append(f"{variable.name}{level_text}")
@@ -202,12 +201,12 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     has_level = [variable.level != "" for variable in variables]
     references = levels.assign(term=terms)[has_level].drop_duplicates([*model_keys, "term"])
     rows = pd.concat([references, frame])
-    # only joined rows lose their cells: pandas 2 warns of joining columns without any
+    # cells of the new rows are emptied after the join, since pandas 2 warns of joining empty columns
     is_reference = np.arange(len(rows)) < len(references)
     for column in [*estimates.existing_columns(_ESTIMATE_COLUMNS), "reference_level"]:
         rows[column] = rows[column].mask(is_reference)
     # a row and the reference before it have one index, and a stable sort keeps their order
-    return estimates.with_frame_and_new_keys(rows.sort_index(kind="stable"))
+    return estimates.with_other_frame(rows.sort_index(kind="stable"))
 
 
 def distinct_term_and_factor_rows(

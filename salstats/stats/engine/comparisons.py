@@ -319,7 +319,7 @@ def target_of_scores(
     """
     scores = codes.frame
     weights = comparison.weights
-    equal_units = units if weights.each_unit else None
+    equal_units = units if weights.equal_unit_weights else None
     warn_uneven_rows_per_case(codes, [*comparison.by, "method"], equal_units)
     pairs = pair_rows_of_all_comparisons(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
@@ -512,7 +512,7 @@ def _comparison_target(
         n_missing = np.concatenate([n_missing, n_missing @ overall_members])
         n_pairs = np.concatenate([n_pairs, n_pairs @ defined_members])
         members = np.hstack([members, defined_members.astype(bool)])
-    if comparison.weights.each_unit:
+    if comparison.weights.equal_unit_weights:
         method = method.with_unit_means()
         reference = reference.with_unit_means()
     n_cells = method.sums.shape[1]

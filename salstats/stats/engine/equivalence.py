@@ -175,7 +175,7 @@ def margin_test_columns(
     low, high = margin_bounds(margin, metrics)
     warn_of_margin_units(low, high, term, metrics)
     p_value = np.full(len(low), np.nan)
-    intervals = estimates.interval_names
+    intervals = estimates.interval_name_of_each_row
     for name in np.unique(intervals):
         tails = tail_function(interval_by_name(str(name), term), term)
         p_value_of_interval = margin_p_value(partial(tails, estimates.basis), low, high)

@@ -468,7 +468,7 @@ def target_of_cells(
         # pooled cells enter no average
         pooled_weights = np.zeros((membership.shape[1], average_weights.shape[1]))
         average_weights = np.vstack([average_weights, pooled_weights])
-    if weights.each_unit:
+    if weights.equal_unit_weights:
         cells = cells.with_unit_means()
     cell_weights = np.hstack([np.eye(len(keys)), average_weights])
     n_missing = np.concatenate([cells.n_missing, n_missing_of_averages]).astype(np.int64)

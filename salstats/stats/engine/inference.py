@@ -145,7 +145,7 @@ class InferredEstimates:
     limit_levels: np.ndarray | None = None
 
     @property
-    def interval_names(self) -> np.ndarray:
+    def interval_name_of_each_row(self) -> np.ndarray:
         """Name of each row's interval."""
         record = self.options.interval
         names = np.full(len(self.estimate), record.name, dtype=object)
@@ -163,7 +163,10 @@ class InferredEstimates:
         return np.full(len(self.estimate), self.options.level)
 
     def columns(self, unit: str) -> dict[str, Any]:
-        """Return columns of an estimates frame; `unit` is the name of the units."""
+        """Return columns of an estimates frame; `unit` is the name of the units.
+
+        In a comparison `n` counts the scores of the method, without those of the reference.
+        """
         columns = {
             "term": self.target.term,
             "estimate": self.estimate,
@@ -171,7 +174,7 @@ class InferredEstimates:
             "conf_low": self.conf_low,
             "conf_high": self.conf_high,
             "conf_level": self.conf_level,
-            "interval": self.interval_names,
+            "interval": self.interval_name_of_each_row,
             "unit": unit,
             "n": self.target.estimand.count_method_scores(self.target.cells),
             "n_missing": self.target.n_missing,
@@ -203,7 +206,7 @@ def infer(  # noqa: C901
     target: Target,
     options: Options,
     *,
-    differences: bool = False,
+    draw_differences: bool = False,
     flip_signs: bool = False,
     allow_constant_scores: bool = False,
 ) -> InferredEstimates:
@@ -215,7 +218,7 @@ def infer(  # noqa: C901
         The estimand and the cells of scores.
     options : Options
         Interval, level, replicates.
-    differences : bool
+    draw_differences : bool
         Also draw replicates of the differences, for a p-value.
     flip_signs : bool
         Flip signs for a p-value, even if the interval does not need it.
@@ -253,9 +256,13 @@ def infer(  # noqa: C901
     replicates = None
     bias = np.full(len(estimate), np.nan)
     n_undefined = np.zeros(len(estimate), dtype=np.int64)
-    if options.is_resampled or differences:
+    if options.is_resampled or draw_differences:
         replicates = replicate(
-            cells, estimand, options, differences=differences, variances=record.extra_input == "variances"
+            cells,
+            estimand,
+            options,
+            differences=draw_differences,
+            variances=record.extra_input == "variances",
         )
         mean, standard_deviation, n_defined = moments_and_n_defined(replicates.estimates)
         bias = mean - estimate

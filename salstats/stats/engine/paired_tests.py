@@ -333,7 +333,9 @@ def null_draws_of_sign_flips(
     )
 
 
-def check_paired_shares(paired_target: PairedTarget, option: str, choice: str, unit: str) -> None:
+def check_binary_and_one_pair_per_unit(
+    paired_target: PairedTarget, option: str, choice: str, unit: str
+) -> None:
     """Raise SalstatsError unless scores are 0 or 1 and each unit has one pair of scores in each group.
 
     `option` and `choice` are the user's option and its value, `unit` the unit's name, for the message.

@@ -28,7 +28,7 @@ class Weights:
     #: (n_rows,): Weights of rows, above 0; None where all are equal.
     of_rows: np.ndarray | None = field(default=None, repr=False)
     #: Units have equal weights: means are means of the units' means.
-    each_unit: bool = False
+    equal_unit_weights: bool = False
     #: Weights of the values of the column that is averaged over.
     of_members: Mapping[Any, float] | None = None
     #: The column of the weights of rows, or the one that is averaged over.
@@ -46,7 +46,7 @@ class Weights:
             for row in np.flatnonzero(averaged):
                 texts[row] = text
             return {"weights": text_column(texts)}
-        text = UNIT if self.each_unit else self.column
+        text = UNIT if self.equal_unit_weights else self.column
         if not text:
             return {}
         return {"weights": text_column([text] * len(averaged))}
@@ -88,7 +88,7 @@ def rows_with_positive_weight(
         member_weights = _checked_member_weights(codes, weights, average)
         return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))
     if isinstance(weights, str) and weights in (UNIT, units.name):
-        return WeightedScores(codes, units, Weights(each_unit=True))
+        return WeightedScores(codes, units, Weights(equal_unit_weights=True))
     values = checked_row_weights_equal_within_cases(codes, weights, units.name)
     rows = np.flatnonzero(values > 0)
     if len(rows) < len(values):

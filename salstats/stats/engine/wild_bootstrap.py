@@ -70,7 +70,11 @@ class SignFlips(NamedTuple):
         return np.asarray(n_as_far / self.n_patterns)
 
     def limits(self, level: float | np.ndarray) -> LimitArrays:
-        """Return the lowest and highest theta with a P value above 1 - level, infinite if all have one."""
+        """Return the lowest and highest theta with a P value above 1 - level, infinite if all have one.
+
+        The P value of theta is its count / n_patterns. A flip counts 1 if theta lies between its `low` and
+        `high`; the patterns of `n_always` are exactly as far from 0 as the data and count 1/2 at every theta.
+        """
         # Beyond a limit theta lies in no more than k sets, k + n_always / 2 <= (1 - level) * n_patterns, so
         # the limit is the end of set k + 1, counted from outside.
         k = np.floor((1 - level) * self.n_patterns - self.n_always / 2 + _ROUNDING).astype(np.int64)

@@ -234,7 +234,8 @@ def std_error_of_method_difference(
 ) -> StandardError:
     """Standard error of the difference of two methods' figures, and its degrees of freedom.
 
-    `first_method` and `second_method` are positions of methods. The variance is 2 error / readers.
+    The variance is 2 error / effective readers per method. `first_method` and `second_method`, positions of
+    methods, matter only where methods have readers of their own, in unequal numbers.
     """
     if table.nested and len(set(table.n_readers)) > 1:
         # A mean over many readers is more precise, so only the numbers of readers of these two methods count.
@@ -243,6 +244,7 @@ def std_error_of_method_difference(
             table,
             means=table.means[pair],
             n_readers=table.n_readers[pair],
+            # these are of all methods, and no error term needs them
             ms_method=np.nan,
             ms_reader=np.nan,
         )

@@ -14,6 +14,7 @@ from salstats.stats.planning.pilots import Pilot
 GIVE_PARAMETERS = Message("give parameters, as in ", Call("power", ("{'sd_difference': 0.2}", "...")))
 #: Share of the differences that may lie beyond the metric's range after the move.
 _MOST_BEYOND_RANGE = 0.05
+#: Size of rounding errors.
 _ROUNDING = 1e-9
 
 
@@ -122,7 +123,7 @@ def _flip_probabilities_of_pairs(pilot: Pilot, target_mean: float) -> np.ndarray
 
 
 def _chance_that_unit_shares_score_flips(moved: MovedPilot) -> float:
-    """Chance of a shared flip that gives the moved differences the design effect of the pilot's.
+    """Chance of a shared flip that gives the moved differences the design effect of the pilot's, from 0 to 1.
 
     A design effect is the sum of squared sums of units over the sum of squares of pairs. The moved one is
     linear in the chance c, which solves independent + c shared = design effect * sum of squares of pairs.
@@ -130,10 +131,11 @@ def _chance_that_unit_shares_score_flips(moved: MovedPilot) -> float:
     pilot = moved.pilot
     difference = pilot.method_scores - pilot.reference_scores
     difference = difference - difference[pilot.is_complete_pair].mean()
-    squares_of_units = (pilot.unit_sums_of_complete_pairs(difference) ** 2).sum()
+    squared_unit_sums = (pilot.unit_sums_of_complete_pairs(difference) ** 2).sum()
     squares_of_pairs = pilot.unit_sums_of_complete_pairs(difference**2).sum()
-    design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
-    # The squares of the moved pilot are expected values, to which the variance of the flips adds.
+    design_effect = squared_unit_sums / max(squares_of_pairs, _ROUNDING)
+    # A moved score varies about its expected value, so the expected square of a difference is the square of
+    # the expected difference plus the variance of the flip.
     moved_difference = moved.expected_method_scores - pilot.reference_scores
     moved_difference = moved_difference - moved_difference[pilot.is_complete_pair].mean()
     moved_squares_of_pairs = pilot.unit_sums_of_complete_pairs(

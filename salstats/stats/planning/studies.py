@@ -93,7 +93,7 @@ class Plan:
         metrics = np.full(len(keys), metric)
         columns = {
             "n_pairs": paired_target.n_pairs,
-            "interval": estimates.interval_names,
+            "interval": estimates.interval_name_of_each_row,
             "test": test_name_of_each_row(test, estimates),
             "conf_low": estimates.conf_low,
             "conf_high": estimates.conf_high,

@@ -190,7 +190,7 @@ def _add_options(parser: Parser) -> None:
 
 
 def _check_no_options_for_recordings(options: argparse.Namespace) -> None:
-    """Raise an error where an option for scoring recordings is given without recordings."""
+    """Raise an error where an option for recordings (`raw`) differs from its default, as none are scored."""
     parser = Parser()
     _add_options(parser)
     for name in _RECORDING_OPTIONS:

@@ -251,7 +251,7 @@ def reference_tool_or_study_default(tools: Iterable[str], options: argparse.Name
 
 
 def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
-    """Return the needs that some tools meet."""
+    """Return the needs of the items of `COMPARISON_ITEMS` that some tools meet."""
     tools = set(tools)
     met: set[Need] = set()
     if len(tools) > 1:
@@ -313,12 +313,14 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Prepare the comparison of tools by existing scores."""
+    """Return the study with existing scores of tools, which are compared when it is loaded."""
     check_options(options)
     met = needs_met(scores["method"].unique(), options)
-    return OpenedStudy(
-        _chosen_items(options), frozenset(met), lambda: MrxaiData(tool_comparison(None, scores, options))
-    )
+
+    def load() -> MrxaiData:
+        return MrxaiData(tool_comparison(study=None, scores=scores, options=options))
+
+    return OpenedStudy(_chosen_items(options), frozenset(met), load)
 
 
 def _chosen_items(options: argparse.Namespace) -> list[StudyItem]:

@@ -183,7 +183,10 @@ def steps_note(simulations: Sequence[str]) -> str:
 
 
 def _mask_pixels_table(sizes: pd.DataFrame) -> GT:
-    """Make a table of the pixels of truth, explanation and overlap of each step."""
+    """Make a table of the pixels of truth, explanation and overlap of each step.
+
+    The column `n_mask` has the pixels of the explanation, which is the mask compared with the truth.
+    """
     columns = {
         TableColumn("Truth", ("Pixels",), "right"): "n_truth",
         TableColumn("Explanation", ("Pixels",), "right"): "n_mask",

@@ -80,7 +80,7 @@ def test_cells_that_a_user_made_bold_or_underlined_are_so_in_every_format(tmp_pa
         .tab_style(strong, loc.body("cell2", [0, 3]))
         .tab_style([style.text(weight="bold")], loc.body("cell3"))
     )
-    bold = [[cell.bold for cell in row.cells[3:]] for row in table_rows(table).body if not row.is_group]
+    bold = [[cell.bold for cell in row.cells[3:]] for row in table_rows(table).body if not row.is_group_label]
     assert bold == [[True, True], [False, True], [False, True], [True, True], [False, True]]
     assert r"\textbf{\underline{\smash{1}}}" in ss.save_table(table, tmp_path / "t.tex").read_text()
     with raises(SalstatsError, value="tab_style"):

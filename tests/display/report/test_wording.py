@@ -173,7 +173,7 @@ def test_a_p_value_below_the_level_has_its_article():
     assert WORDS.low_p_phrase(read_estimates(unadjusted)) == "an unadjusted P below 0.05"
     text = WORDS.estimate_texts(read_estimates(adjusted), p_values=False)
     assert text == ["20.00% [95% CI 10.00, 30.00]"]
-    assert WORDS.level_text_without_sign == "95"
+    assert WORDS.level_text_without_percent_sign == "95"
 
 
 def test_rows_are_in_the_order_of_labels():

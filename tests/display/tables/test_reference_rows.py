@@ -45,7 +45,7 @@ def test_a_group_has_one_reference_mean_of_as_many_pairs(contrasts):
 
 
 def test_contrasts_without_other_columns_are_one_group(contrasts):
-    of_task = contrasts.with_frame_and_new_keys(contrasts.frame.drop(columns=["metric", "task"]))
+    of_task = contrasts.with_other_frame(contrasts.frame.drop(columns=["metric", "task"]))
     assert not has_one_reference_mean_per_group(of_task)
     one_task = of_task.subset([True, True, False, False])
     assert has_one_reference_mean_per_group(one_task)

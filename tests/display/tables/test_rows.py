@@ -73,11 +73,11 @@ def test_neighbours_share_headings_and_equal_labels_become_one():
     assert shapes(rows.head[0]) == [("", 1), ("", 1), ("IoU", 2), ("Dice", 1), ("", 1)]
     assert rows.head[0][2].align == "center"
     assert shapes(rows.head[1]) == [(text, 1) for text in ("Task", "Reader", "n", "Mean", "Mean", "P")]
-    assert [row.is_group for row in rows.body] == [True, False, False, True, False, False]
+    assert [row.is_group_label for row in rows.body] == [True, False, False, True, False, False]
     assert shapes(rows.body[0].cells) == [("CAM", 6)]
     assert [row.cells[0].n_rows for row in rows.body] == [1, 2, 0, 1, 2, 0]
     # the last label of a row stays its own
-    assert [row.cells[1].n_rows for row in rows.body if not row.is_group] == [1] * 4
+    assert [row.cells[1].n_rows for row in rows.body if not row.is_group_label] == [1] * 4
 
 
 def test_sides_are_those_of_columns_and_counts_stand_at_the_right():

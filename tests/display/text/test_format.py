@@ -29,7 +29,7 @@ from salstats.display.text.format import (
     p_value_adjusted_if_any,
     percent_text,
     plural,
-    rounded_level_text_without_sign,
+    rounded_level_text_without_percent_sign,
     star_note,
     star_text,
     with_no_break_spaces_where_needed,
@@ -260,9 +260,9 @@ def test_stars_are_defined_with_their_divisor_and_their_adjustment():
 
 
 def test_levels_with_many_digits_have_two_decimals():
-    assert [rounded_level_text_without_sign(level) for level in (0.95, 0.999, 0.9999, 0.99791667)] == [
-        "95", "99.9", "99.99", "99.79",
-    ]  # fmt: skip
+    levels = (0.95, 0.999, 0.9999, 0.99791667)
+    texts = [rounded_level_text_without_percent_sign(level) for level in levels]
+    assert texts == ["95", "99.9", "99.99", "99.79"]
 
 
 def test_lines_do_not_end_within_numbers_and_their_names():

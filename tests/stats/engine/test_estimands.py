@@ -255,5 +255,5 @@ def test_means_are_averaged_over_tasks_and_pooled_over_them():
     np.testing.assert_allclose(values, [0.3, 0.75, 2.1 / 4, (0.3 + 0.75) / 2])
     assert target.n_missing.tolist() == [0, 1, 1, 1]
     # units that count alike have their means: of case a 0.6, of b 0.45
-    alike = mean_target(rows_of_tasks(), overall=True, weights=Weights(each_unit=True))
+    alike = mean_target(rows_of_tasks(), overall=True, weights=Weights(equal_unit_weights=True))
     np.testing.assert_allclose(alike.estimand.value(alike.cells.means()), [0.3, 0.75, (0.6 + 0.45) / 2])

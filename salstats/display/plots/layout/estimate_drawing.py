@@ -203,7 +203,7 @@ class EstimateDrawing:
     @property
     def panel_estimates(self) -> Estimates:
         """Return the estimates of `frame`, missing ones too, in its order."""
-        return self.estimates.with_frame_and_new_keys(self.frame)
+        return self.estimates.with_other_frame(self.frame)
 
     @property
     def n_panels(self) -> int:

@@ -111,7 +111,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     for name in names:
         if name in chosen_colours:
             claims.append((position_of_colour.get(chosen_colours[name]), name))
-    claims += _palette_positions_of_well_known_methods(names)
+    claims += _claims_of_well_known_methods(names)
     positions: dict[str, int] = {}
     for position, name in claims:
         # a chosen colour that is not in the palette has no position
@@ -124,8 +124,8 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     return positions
 
 
-def _palette_positions_of_well_known_methods(names: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the palette position of each well-known method and its name.
+def _claims_of_well_known_methods(names: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the palette position that each well-known method claims, and the method's name.
 
     Where several methods have one position, those that stand first in `WELL_KNOWN_METHODS` come first.
     """

@@ -169,9 +169,9 @@ def map_colour_bar_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[
         width_pt = 80
     # two rectangles without a size, which have the ends of the scale as their values
     ends = picture_table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
-    point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
+    mapping = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
-        p9.geom_rect(point, ends, size=0, **_SEPARATE_AES),
+        p9.geom_rect(mapping, ends, size=0, **_SEPARATE_AES),
         p9.scale_fill_gradientn(style.scale_colours(), limits=(0, 1), breaks=[0, 0.5, 1], labels=texts),
         p9.guides(fill=colour_bar(title, width_pt)),
     ]

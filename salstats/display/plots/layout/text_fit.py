@@ -155,7 +155,10 @@ def _wrapped_lines(text: str, max_ems: float) -> list[str]:
 
 
 def _word_fragments(word: str, max_ems: float) -> list[str]:
-    """Return pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
+    """Return pieces of a word that each fit a line; a word that fits is one piece.
+
+    Others are cut after each underscore and hyphen, and anywhere where a piece is still too wide.
+    """
     if _line_width_ems(word) <= max_ems:
         return [word]
     fragments = []
