@@ -363,7 +363,7 @@ def _y_title(plan: pd.DataFrame, show: str) -> str:
     if show == "width":
         return f"Mean width of the {interval}"
     if first["goal"] == "width":
-        return f"{interval} within {effect_text(first['widest'], first['term'])} (%)"
+        return f"Chance of {interval} up to {effect_text(first['widest'], first['term'])} wide (%)"
     return "Power (%)"
 
 

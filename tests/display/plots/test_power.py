@@ -91,7 +91,7 @@ def test_widths_are_drawn_without_target():
     assert figure.data["shown"].tolist() == pytest.approx([1 / 20, 1 / 40, 1 / 60, 1 / 80])
     assert figure.labels.y == "Mean width of the 95% interval"
     of_width = ss.plot_power(plan(goal="width", widest=0.1))
-    assert of_width.labels.y == "95% interval within 0.1 (%)"
+    assert of_width.labels.y.replace("\n", " ") == "Chance of 95% interval up to 0.1 wide (%)"
     wide = ss.plot_power(plan(goal="width", widest=0.1), show="width")
     assert "Dashed: the width planned for, 0.1." in caption(wide)
 
