@@ -88,14 +88,14 @@ def batch_results(
 
 
 def _check_jobs(jobs: object) -> None:
-    """Raise ValueRangeError where `jobs` is neither None, -1 nor a number from 1 up."""
+    """Raise ValueRangeError unless `jobs` is None, -1 or a whole number of at least 1."""
     if jobs is None:
         return
     is_whole = isinstance(jobs, int) and not isinstance(jobs, bool)
     if not is_whole or jobs == 0 or jobs < -1:  # type: ignore[operator]
         raise ValueRangeError(
             Setting("jobs"),
-            f" must be a whole number from 1 up, or -1 for all cores; got {jobs!r}",
+            f" must be None, a whole number of at least 1, or -1 for all cores; got {jobs!r}",
             value=jobs,
         )
 

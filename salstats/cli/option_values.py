@@ -60,7 +60,10 @@ def numbers(values: Sequence[str], flag: str, number_type: Callable[[str], float
 
 
 def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
-    """Read a repeated option such as `gradcam=Grad-CAM, resized`; a value may contain commas."""
+    """Return the values of a repeated option such as `gradcam=Grad-CAM, resized` by name.
+
+    A value may contain commas. A name that stands twice is an error.
+    """
     named: dict[str, str] = {}
     for text in values:
         name, equals, value = text.partition("=")

@@ -167,7 +167,10 @@ def _message_in_one_line(error: Exception) -> str:
 
 
 def _weights_by_name(content: Any, file: Path) -> dict[str, torch.Tensor]:
-    """Return the mapping of names to weights in the content of a file; InputFileError if it has none."""
+    """Return the mapping of names to weights in the content of a file; InputFileError if it has none.
+
+    A mapping counts as one if any of its values is a tensor; other values stay in it.
+    """
     weights = content
     if isinstance(content, Mapping):
         packed = [content.get(key) for key in _WEIGHTS_KEYS]
@@ -175,11 +178,11 @@ def _weights_by_name(content: Any, file: Path) -> dict[str, torch.Tensor]:
     if not isinstance(weights, Mapping):
         description = type(weights).__name__
     elif not any(isinstance(value, torch.Tensor) for value in weights.values()):
-        description = f"a mapping of {quoted(weights)}"
+        description = f"a mapping with the keys {quoted(weights)}"
     else:
         return {str(name): value for name, value in weights.items()}
     raise InputFileError(
-        f"{file}: holds no weights but {description}; they are looked for under {quoted(_WEIGHTS_KEYS)}",
+        f"{file}: holds {description} instead of weights, which are looked for under {quoted(_WEIGHTS_KEYS)}",
         value=list(weights) if isinstance(weights, Mapping) else description,
         choices=_WEIGHTS_KEYS,
         path=file,

@@ -93,7 +93,11 @@ def _numbers_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
 
 
 def _class_weights(probs: np.ndarray, rule: str, threshold: np.ndarray, no_finding: int | None) -> np.ndarray:
-    """Return the weights of the classes, which add up to 1, or are all 0 if no class is chosen."""
+    """Return the weights of the classes, which add up to 1, or are all 0 if no class is chosen.
+
+    "uniform" gives all the same, "weighted" their probs. By other rules the classes whose prob is at least
+    `threshold` share the weight; without any, `no_finding` has it.
+    """
     n_classes = len(probs)
     if rule == "uniform":
         return np.full(n_classes, 1 / n_classes)
@@ -108,7 +112,7 @@ def _class_weights(probs: np.ndarray, rule: str, threshold: np.ndarray, no_findi
         return np.asarray(probs / probs.sum())
     if no_finding is not None and no_finding not in range(n_classes):
         raise ValueRangeError(
-            Setting("no_finding", no_finding), " is no class", hint=f"use 0 ... {n_classes - 1} or None"
+            Setting("no_finding", no_finding), " is not a class", hint=f"use 0 ... {n_classes - 1} or None"
         )
     is_chosen = np.asarray(probs >= threshold)
     if not is_chosen.any() and no_finding is not None:

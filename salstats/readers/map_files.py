@@ -324,7 +324,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
 
 
 def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) -> Rle:
-    """Read a mask as a run-length code, from the files that `read_mask` reads."""
+    """Read a mask as a run-length code: from COCO's JSON, else with `read_mask`, which uses `threshold`."""
     file = Path(path)
     if file.suffix.lower() == ".json":
         try:

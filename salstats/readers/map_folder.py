@@ -213,16 +213,16 @@ def _image_shape(
     case: str, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
 ) -> tuple[int, int]:
     """Return the (height, width) of a case in masks or rows; raise where none has it, or two differ."""
-    sizes: list[tuple[tuple[int, int], Path | MapRow]] = []
-    sizes += [(masks.shapes[case], masks.file) for masks in mask_files if case in masks.shapes]
-    sizes += [(row.shape, row) for row in rows if row.shape is not None]
+    shapes: list[tuple[tuple[int, int], Path | MapRow]] = []
+    shapes += [(masks.shapes[case], masks.file) for masks in mask_files if case in masks.shapes]
+    shapes += [(row.shape, row) for row in rows if row.shape is not None]
     shape: tuple[int, int] | None = _agreed_value(
-        sizes, folder, f"the (height, width) of the image of case {case!r}"
+        shapes, folder, f"the (height, width) of the image of case {case!r}"
     )
     if shape is None:
         raise InputFileError(
             f"{_row_location(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
-            "height and width, or the case a mask in the truth",
+            "height and width, or add a mask of the case to the truth",
             column="height",
             rows=[rows[0].position],
             path=folder / TABLE_FILE,

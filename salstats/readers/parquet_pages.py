@@ -139,13 +139,13 @@ class _CompactReader:
         self.position = position
 
     def read_struct(self, depth: int = 0) -> dict[int, Any]:
-        """Read a struct: the value of each field by the field's number; `depth` is that of its nesting."""
+        """Read a struct of Thrift's compact protocol: its values by field number; `depth` is its nesting."""
         self._check_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while True:
             field_header = self._read_byte()
-            # four bits: the step from the previous field's number; four bits: the type
+            # high four bits: the step from the previous field's number; low four bits: the type
             number_step = field_header >> 4
             value_type = field_header & 0x0F
             if value_type == _STOP:

@@ -322,7 +322,7 @@ class _TaskOfCase:
             return None
         prob = self.prob(series)
         if np.isnan(prob):
-            # people give no probability: they are inside the slice where the first series with one is
+            # a series without a probability, such as people, takes that of the first series with one
             for series_with_prob, content in self.contents.items():
                 if not np.isnan(content.prob):
                     series = series_with_prob
@@ -332,6 +332,7 @@ class _TaskOfCase:
         value = self.label
         unknown_reason = NO_LABEL
         positive_from = 1.0
+        # the rule of masks has the cut-offs, since a mask below its cut-off is empty
         cutoff = rule.mask.cutoff_of(self.task, series)
         if cutoff is not None:
             value = prob

@@ -184,7 +184,7 @@ def _plot_coordinates(
 
 
 def _line_layers(lines: pd.DataFrame) -> list[Any]:
-    """Return layers of outlines, light on dark, which show on black and on white."""
+    """Return layers of white outlines with black rims, visible on black and on white."""
     layers = []
     if len(lines):
         for colour, size in (("black", 1.1), ("white", 0.5)):
@@ -194,11 +194,11 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
 
 
 def _point_layers(points: pd.DataFrame) -> list[Any]:
-    """Return layers of points, light on dark, which show on black and on white."""
+    """Return layers of white points with black rims, visible on black and on white."""
     layers = []
     if len(points):
         for colour, size in (("black", 1.2), ("white", 0.7)):
-            mapping = p9.aes("x", "y", group="line")
+            mapping = p9.aes("x", "y")
             layers.append(
                 p9.geom_point(mapping, points, color=colour, size=size, stroke=0, show_legend=False)
             )

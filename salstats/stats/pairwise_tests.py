@@ -176,11 +176,12 @@ def significance_map(
 
 
 def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
-    """Confidence limits of the true rank of each method, from tests of every two methods.
+    """Confidence limits of the true rank of each method, from tests of every pair of methods.
 
     A method ranks behind those that are significantly better, and before those that are significantly worse.
-    With a procedure that controls the familywise error, such as Holm's, all limits hold jointly at the level
-    of the map, also if methods are equally good; `rank_stability` only shows how much a ranking varies.
+    With a procedure that controls the familywise error, such as Holm's, all limits hold jointly at the
+    confidence level of `significance`, even if methods are equally good; `rank_stability` only shows how much
+    a ranking varies.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
         One row per group and method, sorted: the grouping columns, `method`; `term` ("true_rank"),
         `estimate` (the rank by its mean difference from the others, ties sharing the average); `conf_low`,
         `conf_high`, `conf_level`, `interval` ("pairwise tests"), `unit`; `n_methods`, `n_better` and
-        `n_worse` of the others, `test`, `procedure`.
+        `n_worse` (numbers of other methods that are significantly better and worse), `test`, `procedure`.
 
     Raises
     ------
@@ -228,8 +229,7 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     procedure = str(frame["procedure"].iloc[0])
     if procedure not in FAMILYWISE:
         raise ValueRangeError(
-            f"procedure {procedure!r} does not keep the error of all tests together, which limits of ranks "
-            "need",
+            f"procedure {procedure!r} does not control the familywise error, as limits of ranks require",
             hint=Message(
                 "take ", Call("significance_map", ("scores",), {"adjust": "holm"}), " or 'bonferroni'"
             ),

@@ -345,9 +345,10 @@ def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
 
     Other rows are "inconclusive". The column `verdict` decides. Without this column a row is conclusive if
     its interval excludes 0 and its P value is below the level; if the frame has only one of the two, this
-    decides, and without both no row is conclusive.
+    decides, and with neither no row is conclusive.
     """
     if contrasts.distinct_values("verdict"):
+        # claims, such as equivalence, say nothing of the side
         sides, _ = sides_and_claims(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=TEXT)
     is_conclusive = np.ones(len(contrasts), dtype=bool)

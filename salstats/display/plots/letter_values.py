@@ -15,7 +15,7 @@ from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
-from salstats.display.plots.layout.theme import REFERENCE
+from salstats.display.plots.layout.theme import REFERENCE_COLOUR
 from salstats.display.text.format import count_range_text, percent_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -128,8 +128,8 @@ def plot_letter_values(
         Figure()
         + rows.axis_and_stripe_layers()
         + p9.geom_rect(box, data=boxes, size=0)
-        + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)
-        + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE)
+        + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE_COLOUR)
+        + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE_COLOUR)
         + p9.scale_fill_manual(_box_colours(len(legend)), limits=legend, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=n_legend_columns(legend, _LEGEND_WIDTH_MM), byrow=True))
         + grid.elements(axis_title, notes, legend)

@@ -41,7 +41,7 @@ from salstats.display.plots.layout.text_fit import (
     widest_word_mm,
     wrapped_texts,
 )
-from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, PALETTE, REFERENCE
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, PALETTE, REFERENCE_COLOUR
 from salstats.display.text.format import noun_of_identifier, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
@@ -603,7 +603,7 @@ def _score_layers(drawing: PairsData) -> list[Any]:
         # these lines lead to the axis of the difference, beside the panel
         guide = p9.aes("place", "mean", xend="right_end", yend="mean")
         layers.append(p9.geom_segment(guide, means, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
-    layers.append(p9.geom_segment(mean, means, color=REFERENCE, size=0.9))
+    layers.append(p9.geom_segment(mean, means, color=REFERENCE_COLOUR, size=0.9))
     return layers
 
 
@@ -732,7 +732,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         p9.geom_linerange(
             p9.aes("place", ymin="conf_low", ymax="conf_high"), rows_with_both_limits(frame), size=0.7
         ),
-        p9.geom_point(p9.aes("place", "estimate"), frame, size=1.2, color=REFERENCE),
+        p9.geom_point(p9.aes("place", "estimate"), frame, size=1.2, color=REFERENCE_COLOUR),
     ]
 
 

@@ -33,7 +33,7 @@ from salstats.display.plots.layout.theme import (
     MUTED,
     PAGE_MM,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_SHAPE,
     SHAPES,
     TEXT_PT,
@@ -144,7 +144,7 @@ def plot_ranks(
         panel=group_titles(frame, frame_labels, groups), y=frame["method"].map(y_of_method).astype(float)
     )
     is_reference = data["method"] == HUMAN
-    data["colour"] = np.where(is_reference, REFERENCE, _BLUE)
+    data["colour"] = np.where(is_reference, REFERENCE_COLOUR, _BLUE)
     data["shape"] = np.where(is_reference, REFERENCE_SHAPE, SHAPES[0])
     titles = list(data["panel"].cat.categories)
     n_ranks = int(data.groupby("panel", observed=True).size().max())

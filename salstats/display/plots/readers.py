@@ -21,7 +21,7 @@ from salstats.display.plots.layout.text_fit import (
     short_labels,
     text_width_mm,
 )
-from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE_COLOUR
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
 
@@ -203,8 +203,8 @@ def _mean_layers(means: pd.DataFrame) -> list[Any]:
     has_limits = np.isfinite(means["conf_low"]) & np.isfinite(means["conf_high"])
     bar = p9.aes("conf_low", "place", xend="conf_high", yend="place")
     return [
-        p9.geom_segment(bar, means[has_limits], color=REFERENCE, size=0.5),
-        p9.geom_point(data=means, color=REFERENCE, size=1.8),
+        p9.geom_segment(bar, means[has_limits], color=REFERENCE_COLOUR, size=0.5),
+        p9.geom_point(data=means, color=REFERENCE_COLOUR, size=1.8),
     ]
 
 

@@ -24,7 +24,7 @@ from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import MIN_PANEL_MM, PanelGrid, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.text_fit import text_width_mm
-from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
+from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE_COLOUR, TEXT_PT, font
 from salstats.display.plots.scatter_data import (
     ScatterData,
     coefficient_symbol,
@@ -404,8 +404,8 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
     if lines["group"].isna().any():
         line = p9.aes("value", "estimate")
         band = p9.aes("value", ymin="conf_low", ymax="conf_high", group="panel")
-        line_colour = {"color": REFERENCE}
-        band_colour = {"fill": REFERENCE}
+        line_colour = {"color": REFERENCE_COLOUR}
+        band_colour = {"fill": REFERENCE_COLOUR}
     else:
         line = p9.aes("value", "estimate", color="group", linetype="group")
         band = p9.aes("value", ymin="conf_low", ymax="conf_high", fill="group")

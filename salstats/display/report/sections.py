@@ -130,7 +130,7 @@ def _variable_names_by_object_id(contents: Contents) -> dict[int, str]:
     """Return the variable names of frames and labels in the report's Python, by `id()` of each object."""
     names = {id(frame): key for key, frame in contents.analyses.frames.items()}
     names[id(contents.scores_without_reference)] = COMPARED_SCORES_NAME
-    # without a reference these are the same frame
+    # without a reference method both are one frame, whose name is then the one written last
     names[id(contents.scores)] = "scores"
     names[id(contents.wording.labels)] = LABELS_NAME
     return names

@@ -66,7 +66,7 @@ def table_describe(
     Parameters
     ----------
     described : DataFrame
-        A frame of `describe`.
+        The frame that `describe` returns.
     digits : int, optional
         Decimals of means, standard deviations and quartiles, by default as for `table_estimates`; percentages
         have one.
@@ -81,7 +81,7 @@ def table_describe(
     Raises
     ------
     SalstatsError
-        A column of `describe` is missing; two rows have the same grouping columns.
+        A column of `describe` is missing; two rows have the same values in the grouping columns.
 
     Examples
     --------
@@ -94,7 +94,8 @@ def table_describe(
     summaries = read_estimates_to_show(described, digits, style, "described", _REQUIRED_COLUMNS)
     frame = summaries.frame
     keys = summaries.keys
-    names = Labels(labels, frame).with_references(chosen_or_recorded_references(summaries))
+    # reference methods are the first rows, as in tables that compare
+    table_labels = Labels(labels, frame).with_references(chosen_or_recorded_references(summaries))
     varying = summaries.varying_keys
     rows = list(varying or keys)[-1:]
     if "method" in varying:
@@ -102,13 +103,13 @@ def table_describe(
     placement = choose_placement(summaries, keys, rows, columns=[])
     metric_label = ""
     if "metric" in placement.constant:
-        metric_label = names.value("metric", frame["metric"].iloc[0])
+        metric_label = table_labels.value("metric", frame["metric"].iloc[0])
     values = _summary_quantities(summaries, metric_label, digits, style)
-    table = quantity_table(frame_row_grid(frame, placement, names), values, names)
+    table = quantity_table(frame_row_grid(frame, placement, table_labels), values, table_labels)
     constant = [column for column in placement.constant if column != "metric"]
     general = paragraph(
-        notes.constant_note(summaries, constant, names),
-        notes.scoring_note(summaries, names),
+        notes.constant_note(summaries, constant, table_labels),
+        notes.scoring_note(summaries, table_labels),
         notes.metric_notes(frame),
     )
     n_note = "n, scores"

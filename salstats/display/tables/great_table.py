@@ -166,7 +166,8 @@ def _copy_with_attributes(table: Any, **attributes: Any) -> PrintedTable:
 
 
 def _with_notes_replaced(table: PrintedTable, source_notes: Sequence[Any]) -> PrintedTable:
-    """Return a table with other notes."""
+    """Return the table with `source_notes` in place of its source notes."""
+    # GT's own methods, since those of PrintedTable would call this function
     changed: GT = GT.rm_source_notes(table)
     for note in source_notes:
         changed = GT.tab_source_note(changed, note)
@@ -364,10 +365,10 @@ def _with_spanners(gt: GT, columns: Sequence[TableColumn], names: Sequence[str])
     """Return a table with the headings that columns share, added from the innermost to the outermost."""
     n_levels = max((len(column.spanners) for column in columns), default=0)
     for level in reversed(range(n_levels)):
-        runs = groupby(range(len(columns)), key=lambda column: columns[column].spanners[: level + 1])
+        runs = groupby(range(len(columns)), key=lambda position: columns[position].spanners[: level + 1])
         for spanners, run in runs:
             if len(spanners) > level and spanners[level]:
-                members = [names[column] for column in run]
+                members = [names[position] for position in run]
                 spanner_id = f"over{level}{members[0]}"
                 gt = gt.tab_spanner(_heading_shown_as_it_is(spanners[level]), columns=members, id=spanner_id)
     return gt

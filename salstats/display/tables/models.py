@@ -146,7 +146,7 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
 
 
 def is_row_of_gap_model(estimates: Estimates) -> NDArray[np.bool_]:
-    """Return, for each row, whether its model explains the gap between a reference and a method."""
+    """Return, for each row, whether its model is a gap model: of the gap between a reference and a method."""
     references = estimates.row_values("reference")
     return np.array([not is_missing(reference) for reference in references], dtype=bool)
 
@@ -233,7 +233,7 @@ def _check_cells_hold_one_estimate(
 def _ordered_grouping_texts(
     estimates: Estimates, grouping_texts: Sequence[str], column_keys: Sequence[str], labels: Labels
 ) -> list[str]:
-    """Return the distinct texts of grouping values in the order of labels, those of gaps last."""
+    """Return the distinct texts of grouping values in the order of labels, those of gap models last."""
     codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in column_keys]
     is_gap_row = is_row_of_gap_model(estimates)
 
@@ -249,8 +249,8 @@ def _heading_texts_of_rows_by_level(
 ) -> dict[str, list[str]]:
     """Return the heading of each row at each level, the outermost level first.
 
-    Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "grouping", which are the
-    values of the grouping columns `column_keys`.
+    Levels are the "kind" of estimate, the "name" of a frame and the "outcome" where frames have them, and the
+    "grouping", which are the values of the grouping columns `column_keys`.
     """
     rows = estimates.frame.to_dict("records")
     levels = {"kind": [estimate_kind(row) for row in rows]}

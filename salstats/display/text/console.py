@@ -40,12 +40,12 @@ def print_frame(frame: pd.DataFrame, *, fit_terminal: bool = True, option_for_al
 
 
 def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all: str = "") -> str:
-    """Return a frame, usually of estimates, as text: aligned columns, rounded numbers, settings above.
+    """Return a frame, usually of estimates, as text: aligned columns, settings above, cautions below.
 
     Settings that are the same in all rows stand once above the table. Of a table that is wider than `width`
     characters only the columns that fit are shown, and a line below names the others; of a table longer than
-    `MAX_ROWS` the first and the last rows are shown. `option_for_all` is the option of a command that shows
-    all columns and rows. Without a width everything is shown.
+    `MAX_ROWS` the first and the last rows are shown. `option_for_all` is the command-line option that
+    shows all columns and rows. Without a width none is left out for lack of room.
     """
     settings = [
         column for column in _SETTING_COLUMNS if column in frame.columns and _is_constant(frame, column)
@@ -60,9 +60,9 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
     # floors are shown by the "<" of their P values
     floors = [column for column in _FLOOR_COLUMNS.values() if column in frame.columns]
     columns = {str(name): _padded_column(frame, name) for name in frame.columns.drop([*settings, *floors])}
-    hidden: list[str] = []
+    omitted: list[str] = []
     if width is not None:
-        columns, hidden = _fitting_and_omitted_columns(columns, width)
+        columns, omitted = _fitting_and_omitted_columns(columns, width)
     lines = [_COLUMN_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
     hint = ""
     if option_for_all:
@@ -73,14 +73,14 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
         last_rows = lines[-_N_LAST_ROWS:]
         omitted_rows = counted(len(frame) - MAX_ROWS, "more row")
         lines = [*heading_and_first_rows, f"... {omitted_rows}{hint}", *last_rows]
-    hidden_note = ""
-    if hidden:
-        hidden_note = f"also: {', '.join(hidden)}{hint}"
+    omitted_note = ""
+    if omitted:
+        omitted_note = f"also: {', '.join(omitted)}{hint}"
     return "\n".join(
         [
             *_wrapped_lines(", ".join(setting_texts), width),
             *lines,
-            *_wrapped_lines(hidden_note, width),
+            *_wrapped_lines(omitted_note, width),
             *_wrapped_lines(caution_note(frame), width),
         ]
     )

@@ -182,7 +182,10 @@ def _stretched_limit_columns(
 
 
 def _transform_and_inverse(scale: str) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
-    """Return the transformation to the scale on which limits are symmetric, and its inverse."""
+    """Return the transformation to the scale on which limits are symmetric, and its inverse.
+
+    On other scales than "atanh" and "logit" both leave values as they are.
+    """
     if scale == "atanh":
         return np.arctanh, np.tanh
     if scale == "logit":

@@ -179,10 +179,10 @@ def all_pairs_with_reference_score(scores: pd.DataFrame, reference: str) -> pd.D
 
 
 def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> pd.DataFrame:
-    """Return the pairs behind the rows of `difference`: the methods' rows whose two scores are defined.
+    """Return the pairs behind the function `difference`: rows of methods for which both scores are defined.
 
-    `reference_score` is the reference's score, `difference` the method's score minus that. `by` are the
-    grouping columns of `difference`; where they name a model or seed that the reference does not have, its
+    The column `reference_score` is the reference's score, `difference` the method's score minus it. `by` are
+    the grouping columns; where they name a model or seed that the reference does not have, its
     scores are repeated for each of them.
     """
     paired = all_pairs_with_reference_score(

@@ -781,7 +781,7 @@ class ReplicateMoments(NamedTuple):
 
 
 def moments_and_n_defined(replicates: np.ndarray) -> ReplicateMoments:
-    """Compute the moments of the replicates (n_replicates, n_rows) that are not NaN, and their number."""
+    """Return mean, SD and number of each row's replicates (n_replicates, n_rows) that are not NaN."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)
     mean = quiet_ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)

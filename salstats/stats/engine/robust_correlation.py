@@ -15,9 +15,10 @@ _BEND_SHARE = 0.2
 
 
 def equal_share_text_if_no_spread(values: np.ndarray, test: str) -> str:
-    """Return the share of values equal to the median, "half" or "four fifths", that leaves no spread.
+    """Return the share of values that equals the median and so leaves no spread, "" if there is a spread.
 
-    It is "" if the values have a spread. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
+    `test` is "bicor", which has no spread if half of the values are equal, or "percbend", where it is
+    "four fifths", 1 - `_BEND_SHARE`. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
     meaningless number.
     """
     deviations = np.sort(np.abs(values - np.median(values)))

@@ -284,7 +284,7 @@ def joint_wald_test(model: Model, term_positions: Sequence[int], notes: Notes) -
 
 
 def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarray, notes: Notes) -> WaldTest:
-    """Test that contrasts (q, r) of a model's coefficients are all zero, with its kind of standard errors."""
+    """Test that contrasts (q, r) of a model's coefficients are all zero, with the model's standard errors."""
     q = len(coefficient_contrasts)
     # Contrasts of all parameters, 0 for those besides the coefficients
     contrasts = np.zeros((q, len(solution.bread)))
@@ -297,6 +297,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
         contrast_covariance[:] = np.nan
     classical = solution.dispersion * (contrasts @ solution.bread @ contrasts.T)
     estimates = coefficient_contrasts @ solution.coefficients
+    # the classical covariance is the scale on which a singular covariance is recognised
     statistic = wald_f_statistic(estimates, contrast_covariance, classical)
 
     is_clustered = model.errors in CLUSTERED_ERRORS

@@ -65,8 +65,9 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
 
 
 def _variance_component_rows(inference: MixedInference, level: float) -> list[dict[str, Any]]:
-    """Return the variances and correlations of one model with tests, limits and shares, a row for each."""
+    """Return the rows of one model: variances and their shares, correlations, and the residual variance."""
     solution = inference.solution
+    # `limit.term` is the position of a term, None for the residuals
     limits = {(limit.term, limit.kind, limit.effects): limit for limit in profile_limits(solution, level)}
 
     def variance_with_limits(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
@@ -87,10 +88,10 @@ def _variance_component_rows(inference: MixedInference, level: float) -> list[di
     rows: list[dict[str, Any]] = []
     for position, random_effect in enumerate(inference.random_effects):
         term = random_effect.term
-        group = {"group": term.name, "n_groups": term.n_levels}
+        group_columns = {"group": term.name, "n_groups": term.n_levels}
         for j, effect in enumerate(term.effects):
             test = likelihood_ratio(solution, position, [j])
-            row = group | variance_with_limits(position, (effect,))
+            row = group_columns | variance_with_limits(position, (effect,))
             row |= {"statistic": test.statistic, "df": float(test.df), "p_value": test.p_value}
             if j == 0:
                 # The share is that of all effects of the group together.
@@ -101,7 +102,7 @@ def _variance_component_rows(inference: MixedInference, level: float) -> list[di
         for pair in itertools.combinations(term.effects, 2):
             correlation = limits[position, "correlation", pair]
             rows.append(
-                group
+                group_columns
                 | {
                     "term": ", ".join(pair),
                     "parameter": "correlation",

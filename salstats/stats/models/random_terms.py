@@ -103,7 +103,7 @@ def build_random_effects(
     if not len(rows):
         raise NotEstimableError("no complete rows", value=0)
     for effect in formula.random:
-        _check_grouping_is_no_term(formula, effect, variables)
+        _check_grouping_is_not_a_term(formula, effect, variables)
         _check_double_bar_has_no_factor(formula, effect, variables)
         row_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
         group_values, codes = np.unique(row_values, axis=0, return_inverse=True)
@@ -182,13 +182,14 @@ def _have_same_groups(first: RandomTerm, second: RandomTerm) -> bool:
     return len(np.unique(pair_codes)) == first.n_levels
 
 
-def _check_grouping_is_no_term(
+def _check_grouping_is_not_a_term(
     formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]
 ) -> None:
     """Raise FormulaError if the grouping factor of a random intercept is also a term."""
     groups_of_terms = []
     for term in formula.terms:
         if all(is_categorical(factor, variables) for factor in term):
+            # a categorical factor has one column
             groups_of_terms.append({factor.columns[0] for factor in term})
     is_term = set(effect.groups) in groups_of_terms
     if effect.intercept and is_term:

@@ -256,6 +256,7 @@ def _study_of_scores(scores: GazeStudyScores) -> OpenedStudy:
     is_baseline = rows["method"].isin(BASELINES)
     baseline_metrics = rows.loc[is_baseline, "metric"]
     mixings = set(rows["mixing"])
+    # intervals generalise to readers and to networks, which seeds tell apart
     has_reader_and_seed = {"reader", "seed"} <= set(rows.columns)
     has_interobserver_and_maps = "interobserver" in set(rows["method"]) and not is_baseline.all()
     is_met: dict[Need, bool] = {

@@ -19,7 +19,7 @@ from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     PAGE_MM,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
 )
 from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
@@ -196,7 +196,12 @@ def plot_sd_of_sampled_auc(spread: pd.DataFrame, *, width: float = COLUMN_MM) ->
         + p9.geom_line(size=0.4, show_legend=False)
         + p9.geom_point(size=1.4, stroke=0)
         + p9.geom_line(
-            p9.aes("n_samples", "sd"), line, color=REFERENCE, size=0.4, linetype="dashed", inherit_aes=False
+            p9.aes("n_samples", "sd"),
+            line,
+            color=REFERENCE_COLOUR,
+            size=0.4,
+            linetype="dashed",
+            inherit_aes=False,
         )
         + p9.scale_x_log10(
             breaks=sizes, labels=_tick_labels(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
@@ -255,7 +260,7 @@ def plot_sampled_auc(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figu
     return (
         Figure(rows, p9.aes("at", "estimate"))
         + p9.geom_point(color=PALETTE[0], size=0.7, stroke=0, alpha=0.5)
-        + p9.geom_hline(p9.aes(yintercept="exact"), exact, color=REFERENCE, size=0.5)
+        + p9.geom_hline(p9.aes(yintercept="exact"), exact, color=REFERENCE_COLOUR, size=0.5)
         + p9.scale_x_continuous(
             breaks=range(len(sizes)),
             labels=_tick_labels(sizes, grid.panel_width),

@@ -542,23 +542,26 @@ def _s3_rows_of_task_effects(
 def _s7_rows_of_logistic_model(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
-    """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""
+    """Return rows S7: slopes of hits in a linear model, and of their log odds in a logistic one."""
     hits = metric_rows(_rows_of_main(frames, frames.scores), "hit")
     hits = hits.merge(min_max_features(frames.positives, SCALED_OVER_ALL_TASKS), on=["case", "task"])
     terms = [*FEATURES]
     if PROBABILITIES in frames.available:
         terms.append("prob")
     formulas = [f"hit ~ {term}" for term in terms if hits[term].notna().any()]
-    logits = ss.regress(hits, formulas, by="method", family="binomial")
-    feature_logits = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
-    feature_logits = ss.adjust(feature_logits, procedure="bonferroni", n_tests=len(FEATURES))
-    logits = pd.concat([feature_logits, logits[logits["term"] == "prob"]], ignore_index=True)
+    log_odds_slopes = ss.regress(hits, formulas, by="method", family="binomial")
+    feature_slopes = log_odds_slopes[log_odds_slopes["term"].isin(FEATURES)].reset_index(drop=True)
+    # as in the linear model, only the tests of features are adjusted
+    feature_slopes = ss.adjust(feature_slopes, procedure="bonferroni", n_tests=len(FEATURES))
+    log_odds_slopes = pd.concat(
+        [feature_slopes, log_odds_slopes[log_odds_slopes["term"] == "prob"]], ignore_index=True
+    )
     estimates = _ChoiceEstimates(
         published=_linear_hit_slopes(frames, published),
         clustered=_linear_hit_slopes(frames, clustered),
-        other=logits,
+        other=log_odds_slopes,
     )
-    # A slope and a log odds ratio have no common scale, so the widths of their intervals are not compared.
+    # Slopes of hits and of log odds have no common scale, so the widths of their intervals are not compared.
     return _sensitivity_rows("S7", "slope of hit", ["term"], estimates).assign(width_ratio=float("nan"))
 
 

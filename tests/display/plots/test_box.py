@@ -13,7 +13,7 @@ from salstats.display.plots.layout.theme import (
     FILLS,
     MM_PER_INCH,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_FILL,
 )
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -63,7 +63,7 @@ def test_methods_share_a_tasks_row_with_the_reference_on_top_and_black():
     one = nth_data(figure, BODIES).query("metric == 'iou' and task == 'Edema'").sort_values("y")
     assert one["method"].tolist() == ["occlusion", "gradcam", "human"]
     assert scale(figure, "fill").limits == ["Human benchmark", "Grad-CAM", "Occlusion"]
-    assert list(scale(figure, "color").palette(3)) == [REFERENCE, *PALETTE[:2]]
+    assert list(scale(figure, "color").palette(3)) == [REFERENCE_COLOUR, *PALETTE[:2]]
     assert list(scale(figure, "fill").palette(3)) == [REFERENCE_FILL, *FILLS[:2]]
     assert "In each row from the top: Human benchmark, Grad-CAM and Occlusion." in caption(figure)
 
@@ -71,7 +71,7 @@ def test_methods_share_a_tasks_row_with_the_reference_on_top_and_black():
 def test_another_reference_takes_the_black():
     figure = ss.plot_box(SCORES, reference="gradcam")
     assert scale(figure, "fill").limits[0] == "Grad-CAM"
-    assert scale(figure, "color").palette(3)[0] == REFERENCE
+    assert scale(figure, "color").palette(3)[0] == REFERENCE_COLOUR
 
 
 def test_without_tasks_methods_are_the_rows_and_there_is_no_legend():

@@ -21,7 +21,7 @@ import salstats as ss
 from salstats.display.plots.curves import plot_curves
 from salstats.display.plots.layout.theme import (
     PAGE_HEIGHT_MM,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_FILL,
     REFERENCE_LINE,
     REFERENCE_SHAPE,
@@ -510,7 +510,12 @@ WITH_REFERENCE = {
 )
 def test_the_reference_has_one_mark_and_colour_and_stands_first(name, figure):
     plot = figure_of_study(name, figure)
-    expected = {"color": REFERENCE, "fill": REFERENCE, "shape": REFERENCE_SHAPE, "linetype": REFERENCE_LINE}
+    expected = {
+        "color": REFERENCE_COLOUR,
+        "fill": REFERENCE_COLOUR,
+        "shape": REFERENCE_SHAPE,
+        "linetype": REFERENCE_LINE,
+    }
     if figure in ("box", "box as half-eyes"):
         expected["fill"] = REFERENCE_FILL
     scales = {aesthetic: plot.scales.get_scales(aesthetic) for aesthetic in expected}

@@ -25,7 +25,7 @@ from salstats.display.plots.layout.theme import (
     MM_PER_INCH,
     PAGE_MM,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_SHAPE,
 )
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -107,13 +107,13 @@ def test_the_reference_is_a_black_diamond_and_stands_first():
     frame = estimates(methods=["gradcam", "human", "reader b"])
     shown = legend(ss.plot_intervals(frame))
     assert list(shown) == ["Human benchmark", "Grad-CAM", "reader b"]
-    assert shown["Human benchmark"] == (REFERENCE, REFERENCE_SHAPE)
+    assert shown["Human benchmark"] == (REFERENCE_COLOUR, REFERENCE_SHAPE)
     assert shown["Grad-CAM"][0] == PALETTE[0]
     named = legend(ss.plot_intervals(frame, reference="reader b"))
-    assert named["reader b"] == (REFERENCE, REFERENCE_SHAPE)
-    assert named["Human benchmark"][0] != REFERENCE
+    assert named["reader b"] == (REFERENCE_COLOUR, REFERENCE_SHAPE)
+    assert named["Human benchmark"][0] != REFERENCE_COLOUR
     decrease = decreases({"Edema": 1.0}, reference="reader b")
-    assert legend(ss.plot_intervals(frame, decrease=decrease))["reader b"][0] == REFERENCE
+    assert legend(ss.plot_intervals(frame, decrease=decrease))["reader b"][0] == REFERENCE_COLOUR
 
 
 def test_a_line_marks_zero_or_chance_where_the_metric_has_one():

@@ -12,7 +12,7 @@ from salstats.display.plots.layout.theme import (
     MM_PER_INCH,
     MUTED,
     PAGE_MM,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_SHAPE,
 )
 from salstats.errors import ColumnError, SalstatsError
@@ -155,9 +155,9 @@ def test_the_reference_is_a_black_diamond(two_metrics):
     with_people = two_metrics.replace({"method": {"rise": "human"}})
     marks = ss.plot_ranks(ss.rank_stability(with_people, n_replicates=50)).data
     styles = marks.groupby("method")[["colour", "shape"]].first()
-    assert tuple(styles.loc["human"]) == (REFERENCE, REFERENCE_SHAPE)
+    assert tuple(styles.loc["human"]) == (REFERENCE_COLOUR, REFERENCE_SHAPE)
     others = styles.drop("human")
-    assert not others["colour"].eq(REFERENCE).any()
+    assert not others["colour"].eq(REFERENCE_COLOUR).any()
     assert not others["shape"].eq(REFERENCE_SHAPE).any()
 
 

@@ -15,7 +15,7 @@ from display.plots.estimate_figures import (
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.theme import REFERENCE, REFERENCE_SHAPE
+from salstats.display.plots.layout.theme import REFERENCE_COLOUR, REFERENCE_SHAPE
 from salstats.errors import ColumnError, SalstatsError
 
 
@@ -108,7 +108,7 @@ def test_a_label_for_a_whole_term_comes_first():
 def test_methods_are_marks_and_the_human_benchmark_is_a_black_diamond():
     figure = ss.plot_regression(by("method", ["gradcam", "human"]))
     assert list(legend(figure)) == ["Human benchmark", "Grad-CAM"]
-    assert legend(figure)["Human benchmark"] == (REFERENCE, REFERENCE_SHAPE)
+    assert legend(figure)["Human benchmark"] == (REFERENCE_COLOUR, REFERENCE_SHAPE)
     rows = figure.data.pivot(index="term", columns="method", values="y")
     assert (rows["human"] > rows["gradcam"]).all()
 

@@ -11,7 +11,7 @@ from tests_support import raises, with_text_columns
 
 import salstats as ss
 from salstats.display.plots.layout.points import RASTER_POINTS
-from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE_COLOUR
 from salstats.errors import Call, ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.binned_means import binned_means
 
@@ -64,7 +64,7 @@ def test_every_complete_row_is_a_point_in_its_panel_and_colour(scores):
     )
     assert (figure.labels.x, figure.labels.y) == ("Model confidence", "IoU")
     colours = scale(figure, "color").palette(3)
-    assert list(colours) == [REFERENCE, *PALETTE[:2]]
+    assert list(colours) == [REFERENCE_COLOUR, *PALETTE[:2]]
 
 
 def test_rows_that_miss_a_value_are_counted_in_the_caption(scores):
@@ -103,7 +103,7 @@ def test_a_line_of_all_tasks_stands_in_every_panel_and_is_black_without_a_colour
     figure = ss.plot_scatter(scores, "prob", "iou", fit=pooled)
     line = layer_data(figure, "geom_line")
     assert line["panel"].value_counts().to_dict() == dict.fromkeys(scores["task"].unique(), len(pooled))
-    assert layers(figure, "geom_line")[0].geom.aes_params["color"] == REFERENCE
+    assert layers(figure, "geom_line")[0].geom.aes_params["color"] == REFERENCE_COLOUR
     methods = ss.fit_line(scores, "iou ~ prob", by="method", errors="cluster", n_points=2)
     line = layer_data(ss.plot_scatter(scores, "prob", "iou", fit=methods), "geom_line")
     assert line.groupby("group", observed=True).size().tolist() == [10, 10, 10]
@@ -345,7 +345,7 @@ def test_more_than_four_methods_have_panels_of_their_own_with_the_others_in_grey
     # each method keeps its colour
     colours = list(scale(figure, "color").palette(6))
     assert len(set(colours)) == 6
-    assert colours[0] == REFERENCE
+    assert colours[0] == REFERENCE_COLOUR
 
 
 def test_methods_of_one_task_are_named_without_it_and_a_user_may_draw_them_in_one_panel():

@@ -51,8 +51,8 @@ def limits_of_cut_axes(
     panels = list(frame["panel"].cat.categories)
     ends = []
     if limits is not None:
-        limits_of_panel = _limits_by_panel(frame, limits)
-        ends = [(panel, *_checked_pair(pair, log=log)) for panel, pair in limits_of_panel.items()]
+        limits_by_panel = _limits_by_panel(frame, limits)
+        ends = [(panel, *_checked_pair(pair, log=log)) for panel, pair in limits_by_panel.items()]
     else:
         for panel in panels:
             rows = frame.loc[frame["panel"] == panel, ["estimate", "conf_low", "conf_high"]]
@@ -88,13 +88,13 @@ def _limits_by_panel(frame: pd.DataFrame, limits: Limits) -> dict[str, Sequence[
             )
     if not limits:
         return {}
-    limits_of_panel = {}
+    limits_by_panel = {}
     for panel in panels:
         # all rows of a panel have one metric
         metric = frame.loc[frame["panel"] == panel, "metric"].iloc[0]
         if metric in limits:
-            limits_of_panel[panel] = limits[metric]
-    return limits_of_panel
+            limits_by_panel[panel] = limits[metric]
+    return limits_by_panel
 
 
 def _checked_pair(limits: Sequence[float], *, log: bool) -> tuple[float, float]:

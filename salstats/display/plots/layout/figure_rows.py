@@ -223,7 +223,7 @@ def _ordered_values_and_n_closing(
 ) -> tuple[list[Any], int]:
     """Return the values of the rows from the top down, and the number of closing rows.
 
-    Closing rows are reference methods where methods are the rows, else summaries such as "Average";
+    Closing rows are the reference methods among the rows, or without any, summaries such as "Average";
     `sort_values` does not sort them.
     """
     references = []

@@ -15,7 +15,7 @@ from salstats.display.plots.layout.theme import (
     LINE_MM,
     LINETYPES,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_LINE,
     REFERENCE_SHAPE,
     SHAPES,
@@ -62,7 +62,7 @@ def method_styles(
     the free colours in the order of the labels, else in that of their names; without `labels` in the order of
     `names`. To keep colours the same in a figure with fewer methods, pass `labels` that name all methods or
     that were made from the whole frame. References are black, and so is `human` unless it is compared with a
-    reference of the figure.
+    reference of the figure. A colour that `labels` choose comes before all of these.
     """
     drawn_names = [str(name) for name in names]
     black_names = [name for name in references if name in drawn_names] or [HUMAN]
@@ -77,7 +77,7 @@ def method_styles(
     styles = {}
     for name in drawn_names:
         if name in black_names:
-            style = MarkStyle(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE)
+            style = MarkStyle(REFERENCE_COLOUR, REFERENCE_SHAPE, REFERENCE_LINE)
         else:
             style = _style_of_position(positions[name])
         if name in chosen_colours:

@@ -36,7 +36,7 @@ LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
 #: tritanopia (the result of a search, whose criteria the test checks). The first three also differ in grey.
 PALETTE = ("#004488", "#E66D20", "#833FE7", "#1EA372", "#B30000", "#8291BE", "#AC5B84", "#066A4C")
 #: Colour of the human benchmark and other references, which no method has.
-REFERENCE = "#000000"
+REFERENCE_COLOUR = "#000000"
 #: Light fills of the palette's colours and of the reference's, tints of these. Their lightness differs in
 #: steps of 4.2 or more (CIE L*, 60 to 95), that of the first three and of the reference by 8.7, so that they
 #: differ in grey. Every two differ by 7 (CIEDE2000) for readers with normal vision, deuteranopia, protanopia
@@ -113,7 +113,7 @@ class LineStyle:
 
 def light_fill(colour: str) -> str:
     """Return the light fill of a mark in a colour, given as "#RRGGBB"."""
-    fill_of = {**dict(zip(PALETTE, FILLS, strict=True)), REFERENCE: REFERENCE_FILL}
+    fill_of = {**dict(zip(PALETTE, FILLS, strict=True)), REFERENCE_COLOUR: REFERENCE_FILL}
     if colour in fill_of:
         return fill_of[colour]
     red, green, blue = (channel + _WHITE_SHARE * (1 - channel) for channel in to_rgb(colour))

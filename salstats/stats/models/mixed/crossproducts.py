@@ -134,7 +134,8 @@ def _blocked_terms_and_row_blocks(
 ) -> tuple[tuple[int, ...], NDArray[np.integer]]:
     """Return the positions of the terms to eliminate by blocks, and the block of each row.
 
-    These are the grouping factor with the least cost and all terms nested in it.
+    These are the grouping factor that is cheapest to eliminate and all terms nested in it. `n_w` is the
+    number of columns of W, the model matrix with the response.
     """
     n_columns = [term.n_levels * len(term.effects) for term in terms]
     least_cost = np.inf

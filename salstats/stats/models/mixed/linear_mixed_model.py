@@ -212,9 +212,9 @@ def fit_mixed(
 ) -> MixedSolution:
     """Fit a linear mixed model.
 
-    The model matrix (n, p) must have full rank, each term fewer effects than there are rows, and correlated
-    effects must be linearly independent. SalstatsError is raised if coefficients determine the differences
-    between the levels of a term, or fit the response exactly.
+    The model matrix (n, p) must have full rank, each term must have fewer effects than there are rows, and
+    correlated effects must be linearly independent. SalstatsError is raised if coefficients determine the
+    differences between the levels of a term, or fit the response exactly.
     """
     scaled = scaled_model(matrix, response, terms)
     optimum = DevianceSearch(scaled.products, scaled.terms, reml=reml).minimum()
@@ -224,11 +224,13 @@ def fit_mixed(
     deviance = evaluation.deviance + 2 * evaluation.df * np.log(scaled.response_scale)
     if reml:
         deviance -= 2 * np.linalg.slogdet(scaled.coefficient_basis)[1]
+    # With the model matrix QR, R^-1 the coefficient basis and V the relative covariance of the response:
     # root'root = R^-1 (Q'V^-1 Q)^-1 R^-1'
     root = solve_triangular(evaluation.cholesky_factor, scaled.coefficient_basis.T, lower=True)
     sigma = scaled.response_scale * np.sqrt(evaluation.variance)
-    # Coefficients of the residuals of ordinary least squares
+    # The scaled response is what ordinary least squares leaves, so these are added to its coefficients.
     residual_coefficients = scaled.response_scale * scaled.coefficient_basis @ evaluation.coefficients
+    # Bases and factors are lower triangular, and so are their products.
     relative_factors = [
         basis @ scaled_factor for basis, scaled_factor in zip(scaled.bases, scaled_factors, strict=True)
     ]

@@ -23,7 +23,7 @@ from salstats.display.plots.layout.theme import (
     LINE_MM,
     LINETYPES,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_SHAPE,
     SHAPES,
     light_fill,
@@ -46,7 +46,7 @@ def test_references_stand_first_in_black_whatever_the_other_methods_are():
     texts = method_labels_references_first(Labels(), ["gradcam", "human", "lime"], ["human"])
     colour, shape = group_scales(texts, ["human"])[:2]
     assert colour.limits == shape.limits == ["Human benchmark", "Grad-CAM", "LIME"]
-    assert colour.palette(3) == [REFERENCE, PALETTE[0], PALETTE[5]]
+    assert colour.palette(3) == [REFERENCE_COLOUR, PALETTE[0], PALETTE[5]]
 
 
 @pytest.mark.parametrize("methods", [CAMS, DIGITS, SAPORTA])
@@ -164,7 +164,7 @@ def test_keys_are_opaque_with_marks_of_a_fixed_size_unless_they_are_lines():
 
 def test_people_have_a_colour_where_another_method_is_the_reference():
     styles = method_styles(["lime", "human"], references=["lime"])
-    assert styles["lime"].colour == REFERENCE
+    assert styles["lime"].colour == REFERENCE_COLOUR
     assert styles["human"].colour in PALETTE
 
 

@@ -12,7 +12,7 @@ from salstats.display.plots.layout.theme import (
     FILLS,
     LINETYPES,
     PALETTE,
-    REFERENCE,
+    REFERENCE_COLOUR,
     REFERENCE_FILL,
     REFERENCE_LINE,
     REFERENCE_SHAPE,
@@ -55,7 +55,7 @@ BLINDNESS = {
 }
 
 
-def distances(kind, colours=(*PALETTE, REFERENCE)):
+def distances(kind, colours=(*PALETTE, REFERENCE_COLOUR)):
     """CIEDE2000 between every two colours, as readers of one kind of vision see them."""
     matrix = np.eye(3) if kind == "normal" else np.array(BLINDNESS[kind])
     light = np.clip([matrix @ linear(c) for c in colours], 0, 1)
@@ -79,7 +79,7 @@ def test_every_colour_has_the_contrast_on_white_that_graphics_need():
 
 
 def test_the_first_three_colours_and_the_reference_differ_in_grey():
-    greys = sorted(lightness(c) for c in (*PALETTE[:3], REFERENCE))
+    greys = sorted(lightness(c) for c in (*PALETTE[:3], REFERENCE_COLOUR))
     assert np.diff(greys).min() > 15
 
 
@@ -98,7 +98,7 @@ def dashes(linetype):
 
 def test_lines_and_marks_of_colours_that_look_alike_in_grey_differ_without_colour():
     of_methods = zip(PALETTE, LINETYPES, SHAPES, strict=True)
-    styles = [*of_methods, (REFERENCE, REFERENCE_LINE, REFERENCE_SHAPE)]
+    styles = [*of_methods, (REFERENCE_COLOUR, REFERENCE_LINE, REFERENCE_SHAPE)]
     alike = [(a, b) for a, b in combinations(styles, 2) if abs(lightness(a[0]) - lightness(b[0])) < 8]
     assert alike
     for (_, line, mark), (_, other_line, other_mark) in alike:
@@ -125,7 +125,7 @@ def test_fills_are_light_and_differ_in_grey():
 
 
 def test_each_colour_has_its_fill_and_a_colour_of_the_users_a_lighter_one():
-    assert [light_fill(colour) for colour in (*PALETTE, REFERENCE)] == [*FILLS, REFERENCE_FILL]
+    assert [light_fill(colour) for colour in (*PALETTE, REFERENCE_COLOUR)] == [*FILLS, REFERENCE_FILL]
     # three fifths of the way to white
     assert light_fill("#ff0000") == "#ff9999"
 
