@@ -30,4 +30,4 @@ PRINTED = PrintedNumbers(
 )
 GOOD = StudyItem("table_1", "Table 1: means", lambda _: shown(FRAME, note="few cases"), printed=PRINTED)
 LACKING = StudyItem("table_2", "Table 2: slopes", lacking)
-NEEDY = StudyItem("table_3", "Table 3: maps", lambda _: shown(FRAME), needs=("maps",), parts=("people",))
+NEEDY = StudyItem("table_3", "Table 3: maps", lambda _: shown(FRAME), needs=("maps",), part_needs=("people",))

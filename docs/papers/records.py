@@ -28,7 +28,7 @@ def items_table(items: Iterable[StudyItem]) -> Styler:
     """Make a table of the needs of each item, or of its parts; text breaks where the page is narrow."""
     rows = []
     for item in items:
-        needs = [need_text(need) for need in (*item.needs, *item.parts)]
+        needs = [need_text(need) for need in (*item.needs, *item.part_needs)]
         rows.append((item.title, "; ".join(needs) or "nothing more"))
     left = {"selector": "th, td", "props": "text-align: left; padding-right: 1em; vertical-align: top"}
     return pd.DataFrame(rows, columns=["Item", "Needs"]).style.hide(axis="index").set_table_styles([left])

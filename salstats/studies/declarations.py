@@ -141,7 +141,7 @@ class StudyItem:
     #: Data without which the item cannot be made.
     needs: tuple[Need, ...] = ()
     #: Data without which a part of the item is left out.
-    parts: tuple[Need, ...] = ()
+    part_needs: tuple[Need, ...] = ()
     #: Name of the cases and tasks behind its numbers.
     slice: str = "true-positive"
     #: The numbers that the study printed, in one place or in several.

@@ -227,7 +227,7 @@ def unmet_need_messages(items: Iterable[StudyItem], available: Collection[Need])
         if unmet_needs:
             names_by_lack.setdefault(_Lack("not made", unmet_needs), []).append(item.number_or_title)
             continue
-        for need in item.parts:
+        for need in item.part_needs:
             if need not in available:
                 names_by_lack.setdefault(_Lack("made in part", (need,)), []).append(item.number_or_title)
     messages = []

@@ -92,14 +92,14 @@ _RECORDING_OPTIONS = (
 )  # fmt: skip
 
 
-def _table_item(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> StudyItem:
+def _table_item(number: str, *, needs: tuple[str, ...], part_needs: tuple[str, ...] = ()) -> StudyItem:
     """Declare one of Tables 1 to 4."""
     return StudyItem(
         key=f"table{number}",
         title=f"Table {number}: {LAYOUTS[number].title}",
         make=printed_table_maker(number),
         needs=needs,
-        parts=parts,
+        part_needs=part_needs,
         slice=_ALL_IMAGES,
         printed=printed_numbers_of_table(number),
     )
@@ -118,7 +118,7 @@ READERS_AND_SEEDS = "scores of interobserver and of maps, with columns reader an
 MIXING_NEEDS = tuple(f"Grad-CAM of {mixing} mixing" for mixing in LABELS["mixing"])
 #: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
-    _table_item("1", needs=(SHUFFLED_SCORES,), parts=MIXING_NEEDS),
+    _table_item("1", needs=(SHUFFLED_SCORES,), part_needs=MIXING_NEEDS),
     _table_item("2", needs=(SHUFFLED_SCORES, MAJORITY_LABELS)),
     _table_item("3", needs=(BASELINES_CENTRE_REWARDING,)),
     _table_item("4", needs=(BASELINES_SHUFFLED,)),
@@ -146,7 +146,7 @@ RAW_ITEMS = (
     StudyItem("center_bias_choice", "Centre bias of all cases, or of all others",
               effect_of_center_bias_choice, slice=_ALL_IMAGES),
     StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
-              "radiograph", figure_1_fixations_and_maps, parts=(RADIOGRAPHS,), slice="one case"),
+              "radiograph", figure_1_fixations_and_maps, part_needs=(RADIOGRAPHS,), slice="one case"),
     StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sd_of_sampled_auc_by_sample_size),
     StudyItem("sampled_values", "Sampled values around the exact one", sampled_beside_exact_auc),
 )  # fmt: skip

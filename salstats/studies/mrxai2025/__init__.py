@@ -29,7 +29,11 @@ from salstats.studies.mrxai2025.comparison import (
     shares_of_empty_explanations,
     table_1_means_of_tools,
 )
-from salstats.studies.mrxai2025.simulations import Simulations, simulated_curves_maker, simulated_masks_maker
+from salstats.studies.mrxai2025.simulations import (
+    Simulations,
+    simulated_masks_maker,
+    simulated_score_curves_maker,
+)
 from salstats.studies.mrxai2025.tool_estimates import PickRule, ToolComparisonOptions
 from salstats.studies.options import check_enough_replicates, named_folder_reader
 from salstats.studies.study_parser import Parser
@@ -93,16 +97,16 @@ _DRAWN = "drawn masks"
 SIMULATION_ITEMS = (
     StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", simulated_masks_maker(*_DISTANCE_SIMULATIONS),
               slice=_DRAWN),
-    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", simulated_curves_maker(*_DISTANCE_SIMULATIONS),
-              slice=_DRAWN),
+    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}",
+              simulated_score_curves_maker(*_DISTANCE_SIMULATIONS), slice=_DRAWN),
     StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", simulated_masks_maker(*_SIZE_SIMULATIONS),
               slice=_DRAWN),
-    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", simulated_curves_maker(*_SIZE_SIMULATIONS),
-              slice=_DRAWN),
+    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}",
+              simulated_score_curves_maker(*_SIZE_SIMULATIONS), slice=_DRAWN),
     StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}",
               simulated_masks_maker(*_BOTH_SIMULATIONS), slice=_DRAWN),
     StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}",
-              simulated_curves_maker(*_BOTH_SIMULATIONS), slice=_DRAWN),
+              simulated_score_curves_maker(*_BOTH_SIMULATIONS), slice=_DRAWN),
 )  # fmt: skip
 #: A need of Fig. 8, which shows the images themselves.
 FILES = Message("images and masks of ", Setting("data"))

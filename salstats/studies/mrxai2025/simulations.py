@@ -162,14 +162,16 @@ def simulated_masks_maker(*simulation_names: str) -> Callable[[Any], ItemResult]
     return make
 
 
-def simulated_curves_maker(*simulation_names: str) -> Callable[[Any], ItemResult]:
+def simulated_score_curves_maker(*simulation_names: str) -> Callable[[Any], ItemResult]:
     """Return a function that plots every measure of some simulations as curves."""
 
     def make(data: Any) -> ItemResult:
         scores = data.simulations.scores
         scores = scores[scores["simulation"].isin(simulation_names)].reset_index(drop=True)
         note = note_text(_SHAPE_NOTE, steps_note(simulation_names))
-        return ItemResult(scores, _measures_by_step_table(scores), plot_simulated_curves(scores), note=note)
+        return ItemResult(
+            scores, _measures_by_step_table(scores), plot_simulated_score_curves(scores), note=note
+        )
 
     return make
 
@@ -308,7 +310,7 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["simulation", "step", "text"])
 
 
-def plot_simulated_curves(scores: pd.DataFrame) -> Figure:
+def plot_simulated_score_curves(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
     rows = scores.assign(measure=[_STYLES[key].text for key in measure_key_of_each_row(scores)])
     hidden = _measures_hidden_by_penalised_curve(rows)

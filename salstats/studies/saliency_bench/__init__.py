@@ -105,8 +105,8 @@ _DATA = Message("scores (", Setting("scores"), ")")
 # Without a column for data sets or models, all scores belong to one data set or model.
 _PARTS = (DATASET_COLUMN, MODEL_COLUMN, *METRIC_NEEDS)
 DATA_SET_ITEMS = (
-    StudyItem("table_1", "Table 1: the data sets", table_1_data_sets, needs=(_DATA,), parts=(DATASET_COLUMN,),
-              slice=_SCORES),
+    StudyItem("table_1", "Table 1: the data sets", table_1_data_sets, needs=(_DATA,),
+              part_needs=(DATASET_COLUMN,), slice=_SCORES),
     StudyItem("figure_1", "Fig. 1: an image of each data set with its truth",
               figure_1_images_with_truths, needs=(FILES,),
               slice=_SCORES),
@@ -119,12 +119,13 @@ DATA_SET_ITEMS = (
 SCORE_ITEMS = (
     *DATA_SET_ITEMS,
     StudyItem("table_2", "Table 2: mean scores by data set, model and method",
-              table_2_models_with_several_methods, needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
+              table_2_models_with_several_methods, needs=(SEVERAL_METHODS,), part_needs=_PARTS,
+              slice=_SCORES),
     StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3_correlations_of_metrics,
-              needs=(TWO_METRICS, ENOUGH_DATA_SETS), parts=tuple(METRIC_NEEDS),
+              needs=(TWO_METRICS, ENOUGH_DATA_SETS), part_needs=tuple(METRIC_NEEDS),
               slice=_DATA_SETS),
     StudyItem("table_4", "Table 4: models with a single explanation, by data set",
-              table_4_models_with_single_method, needs=(ONE_METHOD,), parts=_PARTS, slice=_SCORES),
+              table_4_models_with_single_method, needs=(ONE_METHOD,), part_needs=_PARTS, slice=_SCORES),
     StudyItem("ranks_data_sets", _RANKS_TITLE, rank_stability_over_data_sets, needs=(ENOUGH_DRAWN_DATA_SETS,),
               slice=_SCORES),
     StudyItem("ranks", "Rank of each method when cases are drawn again", rank_stability_over_cases,

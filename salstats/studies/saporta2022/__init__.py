@@ -144,10 +144,10 @@ ITEMS = (
     StudyItem("extended_data_10", "Extended Data 10: summary statistics", summary_statistics,
               slice=_ALL_CASES),
     StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1_mean_iou_and_hit_rate,
-              parts=(MAPS, PEOPLE, HITS), printed=TABLE_1),
+              part_needs=(MAPS, PEOPLE, HITS), printed=TABLE_1),
     StudyItem("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people",
               figure_2_means_of_main_and_people,
-              needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
+              needs=(MAPS, PEOPLE), part_needs=(SEGMENTATIONS, POINTS)),
     StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
               partial(decreases_from_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
               printed=printed_decreases("iou")),
@@ -161,19 +161,19 @@ ITEMS = (
     StudyItem("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired "
               "(asserted in the study's text)", difference_of_otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
     StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled_pixel_rates,
-              needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
+              needs=(PIXELS,), part_needs=(MAPS, PEOPLE), slice="cases that the truth holds"),
     StudyItem("extended_data_3", "Extended Data 3: saliency methods and architectures",
-              means_by_method_and_model, needs=(SEVERAL_MODELS,), parts=(PEOPLE,)),
+              means_by_method_and_model, needs=(SEVERAL_MODELS,), part_needs=(PEOPLE,)),
     StudyItem("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
               needs=(CHECKPOINTS,)),
     StudyItem("extended_data_4", "Extended Data 4: mean IoU on the full slice", mean_iou_on_full_slice,
-              needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
+              needs=(FULL_SLICE,), part_needs=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
     StudyItem("extended_data_8", "Extended Data 8: distribution of the features", feature_distributions,
-              needs=(SHAPES,), parts=FEATURES, slice=_TRUE_FINDINGS),
+              needs=(SHAPES,), part_needs=FEATURES, slice=_TRUE_FINDINGS),
     StudyItem("table_2", "Table 2: features of the finding and localisation", table_2_slopes_on_features,
-              needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
+              needs=(MAPS, SHAPES), part_needs=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
     StudyItem("table_3", "Table 3: confidence and IoU", partial(localisation_by_confidence, metric="iou"),
-              needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
+              needs=(FULL_PROBABILITIES,), part_needs=(FULL_SLICE,), printed=TABLE_3),
     StudyItem("extended_data_9", "Extended Data 9: confidence and hits",
               partial(localisation_by_confidence, metric="hit"), needs=(PROBABILITIES, HITS)),
     StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", auroc_by_model_and_task,
@@ -188,7 +188,7 @@ ITEMS = (
     StudyItem("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1_case_of_median_iou,
               needs=(MAPS, PICTURES)),
     StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3_extreme_findings,
-              needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUE_FINDINGS),
+              needs=(SHAPES,), part_needs=(*FEATURES, PICTURES), slice=_TRUE_FINDINGS),
     StudyItem("examples", "Examples picked by IoU", example_cases_by_iou, needs=(MAPS, PICTURES)),
 )  # fmt: skip
 
@@ -256,8 +256,8 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     items = []
     for item in ITEMS:
         needs = tuple(TABLE_NEED_BY_NEED[need] for need in item.needs)
-        parts = tuple(TABLE_NEED_BY_NEED[need] for need in item.parts)
-        items.append(replace(item, needs=needs, parts=parts))
+        part_needs = tuple(TABLE_NEED_BY_NEED[need] for need in item.part_needs)
+        items.append(replace(item, needs=needs, part_needs=part_needs))
     available = frozenset(TABLE_NEED_BY_NEED[need] for need in study_scores.available)
     return OpenedStudy(items, available, lambda: _leave_out_tasks(study_scores.frames(options), options))
 

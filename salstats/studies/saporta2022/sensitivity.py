@@ -188,7 +188,7 @@ def published_beside_clustered(frames: StudyFrames) -> ItemResult:
 
 def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     """Show the sensitivity table: the effects of other choices."""
-    rows = sensitivity(frames, frames.inference.n_replicates)
+    rows = estimates_by_analysis_choice(frames, frames.inference.n_replicates)
     groups = (rows["row"] + ". " + rows["question"]).tolist()
     stub = []
     for row in rows.to_dict("records"):
@@ -387,7 +387,7 @@ def _scores_of_first_models(frames: StudyFrames) -> pd.DataFrame:
     return metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
 
 
-def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
+def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """Return estimates as published, with patients as clusters, and with another choice as well.
 
     Rows are those of `QUESTIONS` which the data allow; `quantity` and `of` name what is estimated.

@@ -10,9 +10,9 @@ from saporta_frames import METHOD
 
 from salstats.errors import SalstatsWarning
 from salstats.studies.saporta2022.sensitivity import (
+    estimates_by_analysis_choice,
     headlines_published_beside_clustered,
     published_beside_other,
-    sensitivity,
     sensitivity_to_choices,
     sign_words_shown_by_intervals,
 )
@@ -55,7 +55,7 @@ def choices(whole):
         # of the two tasks with fewer than 20 patients
         few = ".*(rest on 6 to 19 units|fewer than 20 units|replicates have no correlation)"
         warnings.filterwarnings("ignore", message=few, category=SalstatsWarning)
-        return sensitivity(whole, 40)
+        return estimates_by_analysis_choice(whole, 40)
 
 
 @pytest.mark.slow
@@ -137,7 +137,8 @@ def test_a_mean_counts_as_no_conclusion(made):
 def test_the_note_counts_changed_signs_and_the_figure_shows_the_slopes_of_every_choice(
     choices, whole, monkeypatch
 ):
-    monkeypatch.setattr("salstats.studies.saporta2022.sensitivity.sensitivity", lambda *_: choices)
+    name = "salstats.studies.saporta2022.sensitivity.estimates_by_analysis_choice"
+    monkeypatch.setattr(name, lambda *_: choices)
     item = sensitivity_to_choices(whole)
     for name, rows in choices[choices["conclusion_published"] != ""].groupby("row"):
         n_by_clusters = (rows["conclusion_clustered"] != rows["conclusion_published"]).sum()
@@ -198,7 +199,7 @@ def test_choices_are_those_that_the_data_allow(whole):
     )
     for available, cutoff_source, rows in cases:
         frames = replace(few, available=frozenset(available), cutoff_source=cutoff_source)
-        assert set(sensitivity(frames, 40)["row"]) == rows
+        assert set(estimates_by_analysis_choice(frames, 40)["row"]) == rows
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")

@@ -79,7 +79,7 @@ def test_needs_of_scores_are_those_of_files_in_words_of_tables(scores):
     items = {item.key: item for item in opened.items}
     assert items["figure_2"].needs == (TABLE_NEED_BY_NEED[MAPS], TABLE_NEED_BY_NEED[PEOPLE])
     assert items["figure_3"].needs == (TABLE_NEED_BY_NEED[SHAPES],)
-    assert items["figure_3"].parts[-1] == TABLE_NEED_BY_NEED[PICTURES]
+    assert items["figure_3"].part_needs[-1] == TABLE_NEED_BY_NEED[PICTURES]
 
 
 def test_tasks_of_few_findings_are_left_out_with_a_warning(scores):
