@@ -7,7 +7,7 @@ import salstats as ss
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.map_steps import rescale, resize
 from salstats.images.preparation import Preparation
-from salstats.metrics.repeats import agreement
+from salstats.metrics.repeats import agreement_among_maps
 from salstats.readers.map_folder import read_map_folder
 from salstats.scoring.repeatability import map_repeatability
 
@@ -355,7 +355,7 @@ def test_trainings_of_one_network_are_compared_by_their_seeds(folder):
     assert set(found["n_maps"]) == {3}
     stack = [map_of(folder, "case00", "Mass", "gradcam", seed=str(s)) for s in range(3)]
     on_image = [rescale(resize(saliency, (24, 32))) for saliency in stack]
-    expected = agreement(on_image, [m > 0.5 for m in on_image])
+    expected = agreement_among_maps(on_image, [m > 0.5 for m in on_image])
     rows = found[(found["case"] == "case00") & (found["task"] == "Mass")].set_index("metric")["score"]
     np.testing.assert_allclose(rows["map_sd"], expected.sd, atol=SINGLE)
     np.testing.assert_allclose(rows["map_ncc"], expected.ncc, atol=SINGLE)
