@@ -12,11 +12,20 @@ from salstats.studies.saporta2022.study_frames import FEATURES
 
 
 @pytest.fixture(scope="module")
-def drawn(results, drawn_folder):
+def make_drawn(results, drawn_folder):
+    """A function that makes items of six cases from their files, of tasks with enough positive cases."""
+
+    def make_drawn(*keys, min_positives=1):
+        given = ["--data", drawn_folder, "--maps", f"{METHOD}={drawn_folder / 'maps'}", "--replicates", 40]
+        return results("saporta2022", *given, "--min-positives", min_positives, only=keys)
+
+    return make_drawn
+
+
+@pytest.fixture(scope="module")
+def drawn(make_drawn):
     """Figs. 1 and 3 and the examples of six cases, as files."""
-    given = ["--data", drawn_folder, "--maps", f"{METHOD}={drawn_folder / 'maps'}", "--replicates", 40]
-    only = ("figure_1", "figure_3", "examples")
-    return results("saporta2022", *given, "--min-positives", 1, only=only)
+    return make_drawn("figure_1", "figure_3", "examples")
 
 
 def test_the_ends_of_a_feature_are_its_smallest_and_largest_finding(drawn_frames):
@@ -71,3 +80,11 @@ def test_fig_1_is_the_case_of_median_iou(drawn):
     shown = drawn["figure_1"].frame[["case", "task"]].drop_duplicates()
     pd.testing.assert_frame_equal(shown.reset_index(drop=True), median.reset_index(drop=True))
     assert set(drawn["figure_1"].frame["method"]) == {METHOD, "human"}
+
+
+def test_cases_are_picked_from_all_tasks_also_from_those_with_few_positives(make_drawn, drawn):
+    assert "Cardiomegaly" in set(drawn["examples"].frame["task"])
+    # Cardiomegaly has four positive cases
+    made = make_drawn("figure_1", "examples", min_positives=5)
+    pd.testing.assert_frame_equal(made["figure_1"].frame, drawn["figure_1"].frame)
+    pd.testing.assert_frame_equal(made["examples"].frame, drawn["examples"].frame)
