@@ -121,3 +121,14 @@ def test_what_cannot_be_resampled_is_an_error(table):
         correlate_clustered(table, "iou", "prob", by="task", stratified="task")
     with raises(ValueRangeError, option="x", value="iou"):
         correlate_clustered(table, "iou", "iou")
+
+
+def test_a_group_without_pairs_gives_no_warning_of_few_units(table):
+    measured = table.assign(group="measured")
+    unmeasured = table.assign(group="unmeasured", iou=np.nan)
+    frame = pd.concat([measured, unmeasured], ignore_index=True)
+    # a warning is an error here
+    got = correlate_clustered(frame, "iou", "prob", by="group", interval="percentile", n_replicates=40)
+    got = got.set_index("group")
+    assert got["n_units"].to_dict() == {"measured": 39, "unmeasured": 0}
+    assert np.isnan(got.loc["unmeasured", "estimate"])
