@@ -169,3 +169,15 @@ def test_decreases_far_out_do_not_stretch_the_shades():
     assert got["gradcam", "Edema"] > 0.5
     assert "do not stretch its shades" in caption(figure)
     assert "stretch" not in caption(ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6])))
+
+
+def test_tiles_fill_their_panel_unless_they_are_of_the_greatest_width():
+    many = estimates(methods=[f"m{i}" for i in range(8)], metrics=["iou"])
+    full = ss.plot_heatmap(many, width=60)
+    assert 60 * full.theme.getp("plot_margin_right") == pytest.approx(1)
+    two = means([0.2, 0.3, 0.4, 0.6])
+    unused = {
+        width: width * ss.plot_heatmap(two, width=width).theme.getp("plot_margin_right")
+        for width in (120, 150)
+    }
+    assert unused[150] - unused[120] == pytest.approx(30)
