@@ -165,3 +165,15 @@ def test_coefficients_of_covariates_from_0_to_1_are_marked():
     table = ss.regress(rows, ["y ~ share + x", "y ~ 0 + share", "y ~ x"])
     marked = table.loc[table["normalized"], ["formula", "term"]]
     assert marked.to_numpy().tolist() == [["y ~ share + x", "share"], ["y ~ 0 + share", "share"]]
+
+
+def test_the_parts_of_a_model_follow_the_groups():
+    random = np.random.default_rng(0)
+    x = random.uniform(size=120)
+    y = np.where(random.uniform(size=120) < 0.2, 0.0, random.uniform(0.1, 0.9, size=120))
+    rows = pd.DataFrame({"site": ["a", "b"] * 60, "x": x, "y": y})
+    table = ss.regress(rows, "y ~ x", by="site", family="zero-one-inflated-beta", errors="classical")
+    assert table[["site", "part", "term"]].to_numpy().tolist() == [
+        [site, part, term] for site in "ab" for part in ("mean", "zero") for term in ("(Intercept)", "x")
+    ]
+    assert list(table.columns[:2]) == ["site", "part"]
