@@ -145,6 +145,8 @@ def test_ranks_stand_at_their_places_of_the_axis_and_bars_extend_a_little_beyond
     [first, second] = figure.data.loc[figure.data["is_left"], "y"]
     assert first > second
     low, high = scale(figure, "y").limits
+    # the panel ends half a row below the last name
+    assert low == pytest.approx(second - (first - second) / 2)
     assert low < figure.data["y"].min() < high == 0
     assert to_axis is to_name is None
 
