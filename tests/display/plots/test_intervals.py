@@ -327,5 +327,7 @@ def test_rows_are_sorted_by_the_first_metric_and_method_alone():
     frame.loc[~of_first, "estimate"] = [0.9, 0.1, 0.5] * 3
     frame = frame.assign(conf_low=np.nan, conf_high=np.nan)
     assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["b", "a", "c"]
+    # in any order of the frame
+    assert row_labels(ss.plot_intervals(frame[::-1], sort="estimate")) == ["b", "a", "c"]
     distance = frame[frame["metric"] == "hd95"]
     assert row_labels(ss.plot_intervals(distance, sort="estimate")) == ["b", "c", "a"]
