@@ -38,3 +38,10 @@ def test_options_that_make_no_sense_are_refused(drawn_table, options, error, fie
 
 def test_kinds_of_errors_may_be_written_in_capitals(drawn_table):
     assert set(ss.regress(drawn_table, "iou ~ prob", errors="CR2")["errors"]) == {"cr2"}
+
+
+def test_random_effects_and_a_correlation_of_rows_exclude_each_other(drawn_table):
+    formula = "iou ~ prob + (1|patient)"
+    with raises(ValueRangeError, option="correlation", value="exchangeable"):
+        ss.regress(drawn_table, formula, by=(), correlation="exchangeable")
+    assert len(ss.regress(drawn_table, formula, by=())) == 2
