@@ -122,6 +122,11 @@ def test_a_missing_component_raises(missing):
         reader_groups_of_components(components)
 
 
+def test_a_frame_of_one_component_lacks_the_others():
+    with raises(SalstatsError, option="cov1"):
+        reader_groups_of_components(components_frame().query("term == 'error'"))
+
+
 @pytest.mark.parametrize(
     "values",
     [
