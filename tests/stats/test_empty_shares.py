@@ -137,3 +137,22 @@ def test_without_groups_there_is_one_share_of_all_masks():
     found = empty_shares(scores[scores["method"] == "shy"], by=())
     assert found["n_empty"].tolist() == [2]
     assert found["n"].tolist() == [8]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["True", "FALSE", None, None],
+        ["1", "0.0", "", None],
+        [True, False, None, None],
+        [1.0, 0.0, np.nan, np.nan],
+        pd.array([True, False, None, None], "boolean"),
+    ],
+)
+def test_the_column_of_empty_masks_decides_where_it_is_filled(values):
+    # by their pixels the masks are full, empty, empty and full
+    rows = {"case": list("abcd"), "method": "cam", "metric": "iou", "score": 0.0, "tp": 0, "fn": 9}
+    scores = pd.DataFrame(rows).assign(fp=[5, 0, 0, 5], empty_mask=values)
+    assert shares(scores) == {"cam": (0.5, 2, 4, 0)}
+    assert shares(scores.iloc[:2]) == {"cam": (0.5, 1, 2, 0)}
+    assert shares(scores.iloc[:1]) == {"cam": (1.0, 1, 1, 0)}
