@@ -3,7 +3,12 @@
 import numpy as np
 from tests_support import raises
 
-from salstats.stats.models.family import NotEstimableError, estimable_column_positions, fit_model
+from salstats.stats.models.family import (
+    NotEstimableError,
+    estimable_column_positions,
+    fit_model,
+    qr_and_leverage,
+)
 from salstats.stats.models.linear import GAUSSIAN
 
 
@@ -35,3 +40,11 @@ def test_a_model_of_columns_that_are_0_has_no_term():
     response = np.array([0.1, 0.4, 0.2, 0.5])
     with raises(NotEstimableError, value=4, column="term"):
         fit_model(np.zeros((4, 3)), response, ["a", "b", "c"], GAUSSIAN, has_intercept=False)
+
+
+def test_leverages_are_the_diagonal_of_the_hat_matrix():
+    matrix = np.column_stack([np.ones(4), [1.0, 2, 4, 3]])
+    decomposition = qr_and_leverage(matrix)
+    gram_inverse = np.linalg.inv(matrix.T @ matrix)
+    np.testing.assert_allclose(decomposition.gram_inverse, gram_inverse, rtol=1e-12)
+    np.testing.assert_allclose(decomposition.leverage, np.diag(matrix @ gram_inverse @ matrix.T), rtol=1e-12)
