@@ -151,6 +151,18 @@ def test_mcnemar_tests_tasks_and_leaves_out_what_pools_them():
     assert got["p_value"].isna().tolist() == [False, False, True]
 
 
+def test_mcnemar_pools_tasks_of_different_cases():
+    rng = np.random.default_rng(0)
+    scores = as_scores(*rng.integers(0, 2, (2, 60)).astype(float), "hit")
+    is_first_half = scores["case"] < "c0030"
+    tasks = scores.assign(task=np.where(is_first_half, "a", "b"))
+    pooled = ss.difference(tasks, reference="y", test="mcnemar", overall=True).iloc[-1]
+    without_tasks = ss.difference(scores, reference="y", test="mcnemar")["p_value"].item()
+    assert 0 < without_tasks < 1
+    assert pooled["task"] == "Overall"
+    assert pooled["p_value"] == pytest.approx(without_tasks, rel=1e-12)
+
+
 def test_the_score_test_is_mcnemars_without_correction():
     method, reference = np.repeat([1, 0, 1, 0], [9, 3, 6, 12]), np.repeat([0, 1, 1, 0], [9, 3, 6, 12])
     scores = as_scores(method.astype(float), reference.astype(float), "hit")
