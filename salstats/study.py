@@ -340,7 +340,7 @@ class Study:
                 option="readers",
             )
         reader_series = self._one_series_per_reader(names)
-        cases = tuple(_with_consensus_truth(case, reader_series, how) for case in self.cases)
+        cases = tuple(_with_truth_from_consensus(case, reader_series, how) for case in self.cases)
         cases_of_one_reader = []
         for case in self.cases:
             series_of_case = {prediction.series for prediction in case.predictions}
@@ -384,7 +384,7 @@ def _select_from_case(case: Case, tasks: Collection[str], series: Collection[Ser
     return replace(case, truths=truths, predictions=tuple(predictions))
 
 
-def _with_consensus_truth(case: Case, series: set[Series], how: str) -> Case:
+def _with_truth_from_consensus(case: Case, series: set[Series], how: str) -> Case:
     """Return a case whose truth is the consensus of some series, without the predictions of these."""
     # task -> predictions of the readers who make the truth
     readings: dict[str, list[Prediction]] = {}

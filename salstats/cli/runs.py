@@ -63,11 +63,11 @@ def run_estimate_with_optional_bounds(run: CommandRun, source: Source) -> None:
     scores = source.read(run)
     frame = run.call(scores)
     if adds_bounds:
-        frame = _with_missing_bounds(frame, scores, limit_texts)
+        frame = _with_bounds_for_undefined_scores(frame, scores, limit_texts)
     run.deliver(frame)
 
 
-def _with_missing_bounds(
+def _with_bounds_for_undefined_scores(
     frame: "pd.DataFrame", scores: "pd.DataFrame", limit_texts: list[str] | None
 ) -> "pd.DataFrame":
     """Add the bounds of undefined scores; bounds of comparisons need the scores themselves."""

@@ -49,7 +49,7 @@ def check_output_folder(
     if folder.is_dir() and any(folder.iterdir()):
         replaceable = written_files(folder)
         foreign_files = [
-            name for name in _paths_below_except_subfolders(folder, subfolders) if name not in replaceable
+            name for name in _file_and_folder_names_below(folder, subfolders) if name not in replaceable
         ]
         if foreign_files:
             raise InputFileError(
@@ -70,7 +70,7 @@ def check_output_folder(
     return folder
 
 
-def _paths_below_except_subfolders(folder: Path, subfolders: Sequence[str]) -> list[str]:
+def _file_and_folder_names_below(folder: Path, subfolders: Sequence[str]) -> list[str]:
     """List the paths of all files and folders below a folder but `subfolders`; links are not followed."""
     folders_of_run = {folder / name for name in subfolders}
     entries = []

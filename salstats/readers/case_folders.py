@@ -17,7 +17,7 @@ from salstats.readers.case_json import (
     CaseFile,
     check_name,
     image_size_by_case,
-    read_points_as_row_col,
+    read_xy_points_as_row_col,
     warn_of_points_outside_image,
 )
 from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
@@ -360,7 +360,7 @@ def _paths_by_series(sources: Sources | None, option: str) -> dict[Series, PathL
 def _read_points(path: Path, task_if_no_column: str | None) -> CaseFile:
     """Read the points that people marked, from a JSON file or a table."""
     if path.suffix.lower() == ".json":
-        return read_points_as_row_col(path, str)
+        return read_xy_points_as_row_col(path, str)
     return read_point_table_as_row_col(path, task_if_no_column)
 
 

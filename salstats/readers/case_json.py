@@ -137,7 +137,7 @@ def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) ->
     return CaseFile(path, values, shapes, holds_outlines=True)
 
 
-def read_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> CaseFile:
+def read_xy_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read the points of each case and task as an array (n, 2) of (row, col); the file has (x, y)."""
 
     def checked_points(value: Any, case: str, task: str) -> np.ndarray:

@@ -20,8 +20,8 @@ from salstats.readers.case_json import (
     SizeInFile,
     image_size_by_case,
     read_outlines_as_vertices_xy,
-    read_points_as_row_col,
     read_segmentations,
+    read_xy_points_as_row_col,
     warn_of_points_outside_image,
 )
 from salstats.readers.cells import PathLike
@@ -48,7 +48,7 @@ _READ_FUNCTIONS = {
     "annotations": read_outlines_as_vertices_xy,
     "human": read_segmentations,
     "human_annotations": read_outlines_as_vertices_xy,
-    "points": read_points_as_row_col,
+    "points": read_xy_points_as_row_col,
 }
 #: Label of a finding that may or may not be present.
 _UNCERTAIN = -1
@@ -211,7 +211,7 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
         cells = cells.assign(case=cells["case"].astype(TEXT).map(case_of_image_path))
-    labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).distinct_cases()}
+    labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).column_of_distinct_cases()}
     n_uncertain = 0
     for column in table.columns:
         if column in _NON_TASK_COLUMNS:

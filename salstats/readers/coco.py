@@ -150,7 +150,9 @@ def read_coco(
     annotations = _marks_by_image_and_category(
         _checked_entries(content, "annotations", file, _MARK_FIELDS), file, images, name_of_category
     )
-    result_files = _result_files(root, method) if masks is None else source_by_series(masks, method, "masks")
+    result_files = (
+        _result_file_by_series(root, method) if masks is None else source_by_series(masks, method, "masks")
+    )
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
         entries = _checked_entries(read_json(Path(path)), "results", Path(path), _MARK_FIELDS)
@@ -249,7 +251,7 @@ def _annotation_file(folder: Path) -> Path:
     return folder / names[0]
 
 
-def _result_files(folder: Path, method: str) -> dict[Series, PathLike]:
+def _result_file_by_series(folder: Path, method: str) -> dict[Series, PathLike]:
     """Return the files of results in a folder by series: of one file `method`, of several their names."""
     files = sorted(folder.glob(RESULT_FILES))
     if not files:

@@ -265,7 +265,7 @@ class FileTable:
             )
         return names
 
-    def distinct_cases(self) -> list[str]:
+    def column_of_distinct_cases(self) -> list[str]:
         """Return the column `case` as a list; raise where a case is empty or in two rows."""
         names = self.text_with_missing_as_empty("case")
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "is there twice")):

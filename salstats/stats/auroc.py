@@ -31,7 +31,7 @@ from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.resampling_units import Unit, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
-from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import by_values_where_finding_is_absent, n_absent_column_if_any
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -234,7 +234,7 @@ def auroc(  # noqa: C901
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
         columns |= n_absent_column_if_any(
-            keys, keys_of_absent_findings(frame, [score, label], wide.groups), frame
+            keys, by_values_where_finding_is_absent(frame, [score, label], wide.groups), frame
         )
     columns |= inference_to_column_if_any(table, None if units is None else units.codes, keys)
     if units is not None:

@@ -19,7 +19,7 @@ from salstats.stats.engine.inference import bootstrap_p_values, checked_options,
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, MIN_RESAMPLED_UNITS
-from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import by_values_where_finding_is_absent, n_absent_column_if_any
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
 #: Correlations of this size and larger are 1 up to rounding errors, and have no Fisher z.
@@ -185,7 +185,7 @@ def correlate_clustered(
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
-        **n_absent_column_if_any(keys, keys_of_absent_findings(data, [x, y], groups), data),
+        **n_absent_column_if_any(keys, by_values_where_finding_is_absent(data, [x, y], groups), data),
     }
     special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:

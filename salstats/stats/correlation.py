@@ -46,8 +46,8 @@ from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
+    by_values_where_finding_is_absent,
     human_label_column_if_any,
-    keys_of_absent_findings,
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
@@ -363,7 +363,7 @@ def correlate(
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
     columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
-    columns |= n_absent_column_if_any(keys, keys_of_absent_findings(data, [x, y], groups), data)
+    columns |= n_absent_column_if_any(keys, by_values_where_finding_is_absent(data, [x, y], groups), data)
     columns |= inference_to_column_if_any(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:

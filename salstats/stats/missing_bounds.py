@@ -221,7 +221,7 @@ def _totals_from_estimates_or_scores(
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""
     if scores is not None:
-        return _totals_from_scores(frame, keys, check_scores(scores))
+        return _method_and_reference_totals_from_scores(frame, keys, check_scores(scores))
     if (frame["n"] != frame["n_pairs"]).any():
         raise SalstatsError(
             "estimates of ",
@@ -236,7 +236,7 @@ def _totals_from_estimates_or_scores(
     return method, reference
 
 
-def _totals_from_scores(
+def _method_and_reference_totals_from_scores(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the totals of the methods' scores and of the reference's, with one entry per row of `frame`.

@@ -205,7 +205,7 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():
         print(f"Warnings stand in {WARNINGS}.")
-    all_equal = _print_and_check_all_equal(compared)
+    all_equal = _print_and_check_exact_rows_equal(compared)
     failures = [message for message in messages if isinstance(message, ItemFailed)]
     _print_distinct_texts(failures, spelling, file=sys.stderr)
     if failures or not all_equal:
@@ -303,7 +303,7 @@ def _add_printed_columns(item: StudyItem, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.join(numbers[columns])
 
 
-def _print_and_check_all_equal(compared: Sequence[pd.DataFrame]) -> bool:
+def _print_and_check_exact_rows_equal(compared: Sequence[pd.DataFrame]) -> bool:
     """Print how many printed rows are equal; return False where one differs that should be equal."""
     if not compared:
         return True

@@ -4,7 +4,7 @@ import numpy as np
 from mrmc_readings import readings
 from timing import fastest
 
-from salstats.stats.engine.roc import shares_of_correctly_ordered_pairs
+from salstats.stats.engine.roc import placement_value_of_each_score
 from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions
 from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
 
@@ -20,8 +20,7 @@ def test_the_jackknife_of_areas_is_faster_than_leaving_out_each_case():
 
     def areas(left):
         return [
-            shares_of_correctly_ordered_pairs(c, positive[left])[positive[left]].mean()
-            for c in scores[left].T
+            placement_value_of_each_score(c, positive[left])[positive[left]].mean() for c in scores[left].T
         ]
 
     def loop():

@@ -29,8 +29,8 @@ from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import (
     read_outlines_as_vertices_xy,
-    read_points_as_row_col,
     read_segmentations,
+    read_xy_points_as_row_col,
 )
 from salstats.readers.case_tables import read_prob_and_label_by_case, read_spacing_mm_by_case
 from salstats.readers.image_files import image_shape, read_picture
@@ -115,7 +115,7 @@ _BY_NAME: dict[str, Callable[[Path], object]] = {
     "tuning.csv": read_thresholds,
     "masks.json": lambda file: read_segmentations(file, str),
     "outlines.json": lambda file: read_outlines_as_vertices_xy(file, str),
-    "points.json": lambda file: read_points_as_row_col(file, str),
+    "points.json": lambda file: read_xy_points_as_row_col(file, str),
 }
 
 

@@ -15,7 +15,7 @@ from salstats.display.facts import clustering_or_independence_sentence, p_value_
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
-from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
+from salstats.display.plots.layout.legends import justification_centred_on_panels, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -269,7 +269,7 @@ def plot_correlation(
             legend_title_position=title_position,
             legend_key_width=_BAR_WIDTH_PT,
             legend_key_height=_BAR_HEIGHT_PT,
-            legend_justification_top=centred_justification(
+            legend_justification_top=justification_centred_on_panels(
                 legend_width, grid.left_mm, available_mm - unused_width, width
             ),
             plot_margin_right=unused_width / width,

@@ -19,7 +19,7 @@ from salstats.display.plots.layout.picture_layer import MapStyle
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
-    absent_findings_note,
+    findings_absent_in_truth_note,
     height_outside_pictures_mm,
     legend_text_of_stored_masks,
     method_label,
@@ -121,7 +121,7 @@ def gallery(  # noqa: C901
         return [
             single_row_note,
             *shared_notes,
-            absent_findings_note(panels, labels),
+            findings_absent_in_truth_note(panels, labels),
             threshold_note(panels, labels),
             number_of_readers_note(panels),
             metric_note,
@@ -183,12 +183,12 @@ class PanelRows:
             for row in self.rows.get((picture.case, series.method), ()):
                 is_of_task = row.get("task", picture.task) == picture.task
                 is_new = not any(row is earlier for earlier in rows)
-                if is_of_task and is_new and _is_of_series(row, series):
+                if is_of_task and is_new and _agrees_in_model_seed_and_reader(row, series):
                     rows.append(row)
         return rows
 
 
-def _is_of_series(row: Mapping[Hashable, Any], series: Series) -> bool:
+def _agrees_in_model_seed_and_reader(row: Mapping[Hashable, Any], series: Series) -> bool:
     """Return whether model, seed and reader of a row are those of a series, as far as both have them."""
     for column in _SERIES_COLUMNS:
         value = getattr(series, column)

@@ -17,7 +17,7 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepared_drawing, quantity_label
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
-from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
+from salstats.display.plots.layout.legends import justification_centred_on_panels, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -246,7 +246,7 @@ def plot_heatmap(
             legend_title_position="top",
             legend_key_width=_BAR_WIDTH_PT,
             legend_key_height=_BAR_HEIGHT_PT,
-            legend_justification_top=centred_justification(
+            legend_justification_top=justification_centred_on_panels(
                 max(_BAR_ROOM_MM, text_width_mm(bar_title)),
                 grid.left_mm,
                 width - grid.left_mm - unused_width,

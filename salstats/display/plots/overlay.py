@@ -101,7 +101,7 @@ def overlay(
         title += f": {picture.note}"
     sentences = [
         f"{title}.",
-        absent_findings_note([picture], labels),
+        findings_absent_in_truth_note([picture], labels),
         threshold_note([picture], labels),
         number_of_readers_note([picture]),
         missing_images_note([picture]),
@@ -380,7 +380,7 @@ def _threshold_text(picture: Picture) -> str:
     return f"{picture.threshold:g}"
 
 
-def absent_findings_note(pictures: Sequence[Picture], labels: Labels) -> str:
+def findings_absent_in_truth_note(pictures: Sequence[Picture], labels: Labels) -> str:
     """Return a sentence that names the findings that are absent in the truth, "" if there are none."""
     findings: list[str] = []
     for picture in pictures:

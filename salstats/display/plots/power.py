@@ -170,7 +170,7 @@ def plot_power(  # noqa: C901, PLR0912
     ]
     if show == "power":
         notes.append(
-            _sample_size_note(frame, curves, legend, has_bars=len(bars) > 0, has_texts=len(text_layers) > 0)
+            _cases_needed_note(frame, curves, legend, has_bars=len(bars) > 0, has_texts=len(text_layers) > 0)
         )
     notes += [
         assumed_sd_note(frame),
@@ -376,7 +376,7 @@ def _effect_note(plan: pd.DataFrame) -> str:
     return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
-def _sample_size_note(
+def _cases_needed_note(
     plan: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool, has_texts: bool
 ) -> str:
     """Return a sentence on rings, bars and the numbers of cases, with these numbers if none is drawn."""

@@ -273,7 +273,7 @@ def column_widths_em(rows: TableRows, n_breaks: int) -> ColumnWidths:
     natural = []
     minimal = []
     for column in range(len(rows.aligns)):
-        widths = [_heading_widths_em(headings[column], n_breaks)]
+        widths = [_natural_and_smallest_heading_width_em(headings[column], n_breaks)]
         widths += [_cell_widths_em(cells[column], n_breaks) for cells in body]
         natural.append(max(width.natural for width in widths))
         minimal.append(max(width.minimal for width in widths))
@@ -281,7 +281,7 @@ def column_widths_em(rows: TableRows, n_breaks: int) -> ColumnWidths:
     for cells in rows.head[:-1]:
         for start, cell in cells_by_column(cells):
             stop = start + cell.n_columns
-            heading_width = _heading_widths_em(cell, n_breaks).natural
+            heading_width = _natural_and_smallest_heading_width_em(cell, n_breaks).natural
             missing_width = max(0.0, heading_width - sum(natural[start:stop]))
             for column in range(start, stop):
                 natural[column] += missing_width / cell.n_columns
@@ -295,7 +295,7 @@ class WidthRange(NamedTuple):
     minimal: float
 
 
-def _heading_widths_em(cell: Cell, n_breaks: int) -> WidthRange:
+def _natural_and_smallest_heading_width_em(cell: Cell, n_breaks: int) -> WidthRange:
     """Return the natural and the minimal width of a heading, which is wrapped where it is long."""
     if _NUMBER.fullmatch(cell.text):
         return _cell_widths_em(cell, n_breaks)

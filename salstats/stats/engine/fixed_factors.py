@@ -88,7 +88,7 @@ def inference_to_column_if_any(
         method_columns = [c for c in ("method", "reference") if c in keys.columns]
     fixed = {noun: np.zeros(len(keys), dtype=bool) for noun in NOUN_OF_COLUMN.values()}
     for factor in FACTORS:
-        rows = is_fixed_row(frame, factor, units, groups)
+        rows = is_row_of_fixed_factor(frame, factor, units, groups)
         if method_columns:
             methods = frame.loc[rows, "method"].unique()
             fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
@@ -112,7 +112,7 @@ def inference_to_column_of_masks(fixed: Mapping[str, NDArray[np.bool_]]) -> dict
     return {"inference_to": text_column(values)}
 
 
-def is_fixed_row(
+def is_row_of_fixed_factor(
     frame: pd.DataFrame, factor: FixedFactor, units: NDArray[np.integer] | None, by: Collection[str] = ()
 ) -> NDArray[np.bool_]:
     """Mask the rows in which a factor is fixed: it has several levels, and some level has several units.

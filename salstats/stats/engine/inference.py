@@ -610,7 +610,7 @@ def _warn_of_doubtful_limits(
     else:
         is_sparse = estimates.cautions.get(MOSTLY_ZEROS, no_rows)
         result_warnings.warn_mostly_zeros(is_sparse, _count_nonzero_units(target), estimates.n_units, keys)
-    result_warnings.warn_limits(
+    result_warnings.warn_degenerate_or_missing_limits(
         record.name,
         target,
         (estimates.conf_low, estimates.conf_high),

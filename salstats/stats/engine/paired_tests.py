@@ -123,15 +123,15 @@ def paired_test_result(
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
     n_single = paired_target.members.shape[1]
     is_average = np.arange(estimand.n_rows) >= n_single
-    tests_estimate = is_average & (estimand.row_weights is not None)
+    tests_estimate_itself = is_average & (estimand.row_weights is not None)
     too_few_units = estimates.smallest_n_in_sample < 2
     if test == "bootstrap":
         assert estimates.replicates is not None
         assert estimates.difference_replicates is not None
-        replicates = np.where(tests_estimate, estimates.replicates, estimates.difference_replicates)
+        replicates = np.where(tests_estimate_itself, estimates.replicates, estimates.difference_replicates)
         p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * magnitude)
         p_value = np.where(too_few_units, np.nan, p_value)
-        value = np.where(tests_estimate, estimates.estimate, difference.value(means))
+        value = np.where(tests_estimate_itself, estimates.estimate, difference.value(means))
         std_error = moments_and_n_defined(replicates).standard_deviation
         # undefined replicates count as no deviation
         deviations = np.nan_to_num(replicates - value)
@@ -140,7 +140,7 @@ def paired_test_result(
     if test == "score":
         return PairedTestResult(undefined, undefined, _score_p_values(paired_target, estimates))
     if test in ("t", "cr2"):
-        return _t_tests(test, paired_target, tests_estimate)
+        return _t_tests(test, paired_target, tests_estimate_itself)
     if test == "wild":
         return _wild_tests(paired_target, estimates)
     if test == "signflip":
@@ -148,15 +148,15 @@ def paired_test_result(
         per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
         null_draws = null_draws_of_sign_flips(cells.sums @ per_sum.T, signs, magnitude)
-        p_value = np.where(tests_estimate | too_few_units, np.nan, null_draws.p_values())
+        p_value = np.where(tests_estimate_itself | too_few_units, np.nan, null_draws.p_values())
         return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
         return PairedTestResult(undefined, undefined, undefined)
     return _test_single_rows(test, paired_target, magnitude, units.name)
 
 
-def _t_tests(test: str, paired_target: PairedTarget, tests_estimate: np.ndarray) -> PairedTestResult:
-    """Test each row by Student's t: its difference, or where `tests_estimate` is True its estimate."""
+def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.ndarray) -> PairedTestResult:
+    """Test each row by Student's t: its difference, or where `tests_estimate_itself` is True its estimate."""
     cells = paired_target.target.cells
     estimand = paired_target.target.estimand
     means = cells.means()
@@ -173,7 +173,7 @@ def _t_tests(test: str, paired_target: PairedTarget, tests_estimate: np.ndarray)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
     difference_tests, estimate_tests = results
-    statistic, df, p_value = np.where(tests_estimate, estimate_tests, difference_tests)
+    statistic, df, p_value = np.where(tests_estimate_itself, estimate_tests, difference_tests)
     return PairedTestResult(statistic, df, p_value)
 
 

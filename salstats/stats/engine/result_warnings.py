@@ -260,7 +260,7 @@ def warn_single_units(interval_name: str, is_single_unit: NDArray[np.bool_], key
         )
 
 
-def warn_limits(
+def warn_degenerate_or_missing_limits(
     interval_name: str,
     target: Target,
     limits: LimitArrays,

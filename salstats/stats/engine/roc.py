@@ -69,10 +69,10 @@ def roc_area(
     n_negative = int((~positive).sum())
     if not n_positive or not n_negative:
         return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, n_rarer=0)
-    placement = shares_of_correctly_ordered_pairs(scores, positive)
+    placement = placement_value_of_each_score(scores, positive)
     reference_area = np.nan
     if reference is not None:
-        reference_placement = shares_of_correctly_ordered_pairs(reference, positive)
+        reference_placement = placement_value_of_each_score(reference, positive)
         reference_area = float(reference_placement[positive].mean())
         placement = placement - reference_placement
     area = float(placement[positive].mean())
@@ -110,7 +110,7 @@ def roc_area(
     return RocArea(area, variance, df, n_positive, n_negative, n_rarer, reference_area)
 
 
-def shares_of_correctly_ordered_pairs(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:
+def placement_value_of_each_score(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:
     """Compute placement values, shape (n_rows,).
 
     The placement value of a positive is the share of negatives below it, and of a negative the share of

@@ -143,7 +143,9 @@ def estimate_masks_by_separating_columns(
         yield block, separating_columns
 
 
-def keys_of_absent_findings(data: pd.DataFrame, variables: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+def by_values_where_finding_is_absent(
+    data: pd.DataFrame, variables: Sequence[str], by: Sequence[str]
+) -> pd.DataFrame:
     """Return the grouping columns of the rows of data that lack a variable because their finding is absent.
 
     Parameters

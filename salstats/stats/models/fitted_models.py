@@ -23,7 +23,7 @@ from salstats.stats.engine.fixed_factors import (
     NOUN_OF_COLUMN,
     FixedFactor,
     inference_to_column_of_masks,
-    is_fixed_row,
+    is_row_of_fixed_factor,
 )
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import DesignMatrix, Variable
@@ -216,7 +216,7 @@ def _takes_several_readers_or_trainings_as_fixed(model: Model, factor: FixedFact
 
     They are random if the formula has a random effect of them, or if rows are clustered and each reader
     belongs to one cluster; pairs of readers are always fixed. Trainings count as several only within the
-    methods, tasks and models that the formula compares (`is_fixed_row`).
+    methods, tasks and models that the formula compares (`is_row_of_fixed_factor`).
     """
     # A training may be named by its seed, or by model and seed.
     noun_columns = {column for column, noun in NOUN_OF_COLUMN.items() if noun == factor.noun}
@@ -229,4 +229,4 @@ def _takes_several_readers_or_trainings_as_fixed(model: Model, factor: FixedFact
         for column in ("method", "task", "model")
         if column in rows.columns and column in model.formula.columns
     ]
-    return bool(is_fixed_row(rows, factor, model.clusters, compared).any())
+    return bool(is_row_of_fixed_factor(rows, factor, model.clusters, compared).any())

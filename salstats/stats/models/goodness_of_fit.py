@@ -21,7 +21,7 @@ from salstats.stats.models.joint_tests import joint_wald_test
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.random_effect_summaries import mixed_model_columns
+from salstats.stats.models.random_effect_summaries import mixed_model_fit_statistics
 
 _STATISTICS = (
     "r_squared",
@@ -159,7 +159,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
         **model_counts,
         **options,
         **{name: statistics[name] for name in parameter_names},
-        **mixed_model_columns(fitted),
+        **mixed_model_fit_statistics(fitted),
     )
 
 

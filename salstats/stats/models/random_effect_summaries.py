@@ -239,7 +239,7 @@ def _effect_matrix(
     return random_effect.design.matrix_at(values)
 
 
-def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
+def mixed_model_fit_statistics(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of `fit_statistics` that only mixed models have; none for other models."""
     if not fitted.is_mixed:
         return {}

@@ -150,7 +150,7 @@ def _means_table(
         table_notes.append("Bold: the best of its row; methods whose means are equal are both.")
     table_notes.append(abbreviation_note(names.order("metric", rows["metric"]), names))
     if not benchmark.is_printed:
-        table_notes.append(_counts_note(rows))
+        table_notes.append(_score_counts_behind_means_note(rows))
     table_notes.append(notes.scoring_note(read_estimates(rows, required_columns=()), names))
     table_notes.append(notes.metric_notes(rows))
     cells = {"": lambda row: fixed_text(row["estimate"], digits)}
@@ -190,7 +190,7 @@ def table_4_models_with_single_method(benchmark: Benchmark) -> ItemResult | None
     return ItemResult(rows, table, note=note)
 
 
-def _counts_note(means: pd.DataFrame) -> str:
+def _score_counts_behind_means_note(means: pd.DataFrame) -> str:
     """Write the number of scores behind a mean."""
     n = count_range_text(means["n"])
     if n == MISSING:

@@ -9,9 +9,9 @@ import pandas as pd
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.studies.declarations import OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.saporta2022.covariates import (
+    case_counts_and_feature_quartiles,
     feature_distributions,
     localisation_by_confidence,
-    summary_statistics,
     table_2_slopes_on_features,
 )
 from salstats.studies.saporta2022.example_cases import (
@@ -141,7 +141,7 @@ _TRUE_FINDINGS = "findings of the truth"
 
 #: The items of the study, in the order of the files.
 ITEMS = (
-    StudyItem("extended_data_10", "Extended Data 10: summary statistics", summary_statistics,
+    StudyItem("extended_data_10", "Extended Data 10: summary statistics", case_counts_and_feature_quartiles,
               slice=_ALL_CASES),
     StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1_mean_iou_and_hit_rate,
               part_needs=(MAPS, PEOPLE, HITS), printed=TABLE_1),

@@ -37,7 +37,7 @@ from salstats.studies.saporta2022.study_frames import (
 )
 
 
-def summary_statistics(frames: StudyFrames) -> ItemResult:
+def case_counts_and_feature_quartiles(frames: StudyFrames) -> ItemResult:
     """Extended Data 10: positives, patients and features per task, and the tasks left out."""
     counts = frames.counts
     assert counts is not None
@@ -138,7 +138,7 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
         _slope_figure(slopes),
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
-        f"{effect_of_feature_scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of "
+        f"{slopes_by_feature_scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of "
         "an outcome, not for the 16 tests of a block, and intervals are not corrected; "
         f"{error_note(inference)}",
     )
@@ -185,7 +185,7 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     )
 
 
-def effect_of_feature_scale_note(slopes: pd.DataFrame) -> str:
+def slopes_by_feature_scale_note(slopes: pd.DataFrame) -> str:
     """Write how the scale of features changes the slope of IoU on size, and the signs of slopes."""
     rows = slopes[slopes["pool"] == TASKS_POOLED].set_index(["outcome", "term"])
     per_task = rows[rows["scale"] == SCALED_PER_TASK]

@@ -211,7 +211,7 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
             main_cutoffs: dict[Key, float] = {
                 (task, main.method): prob for task, prob in tuning.cutoffs.items()
             }
-            full = empty_masks_below_cutoffs(uncut, main_cutoffs)
+            full = iou_with_low_probability_masks_emptied(uncut, main_cutoffs)
     tuned = None
     if tuning.thresholds is not None:
         masks = {}
@@ -418,7 +418,7 @@ def series_of_each_row(scores: pd.DataFrame) -> list[Series]:
     return [Series(*row_names) for row_names in zip(*names, strict=True)]
 
 
-def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.DataFrame:
+def iou_with_low_probability_masks_emptied(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.DataFrame:
     """Return IoU on the full slice with the masks of low probability emptied, as `score(cutoff=)` does.
 
     Parameters

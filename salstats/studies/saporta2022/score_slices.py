@@ -21,8 +21,8 @@ from salstats.scoring.masking import Key, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
 from salstats.studies.saporta2022.file_scoring import (
-    empty_masks_below_cutoffs,
     inference_of,
+    iou_with_low_probability_masks_emptied,
     series_of_each_row,
     true_positive_slice,
 )
@@ -138,7 +138,7 @@ class SlicedScores:
         cutoff_source = AS_SCORED
         if self.cutoffs:
             cutoff_source = "given"
-            full = empty_masks_below_cutoffs(full, self.cutoffs)
+            full = iou_with_low_probability_masks_emptied(full, self.cutoffs)
         return StudyFrames(
             scores=self.true_positive,
             full=full,
@@ -181,7 +181,7 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
     check_some_task_has_enough_positives(features, options.min_positives)
     full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
     if options.cutoff:
-        _check_has_cutoff_columns(full)
+        _check_has_columns_to_apply_cutoffs(full)
     cutoffs = _read_cutoffs(options.cutoff, full)
     full = _add_finding_labels(full).drop(columns=list(FEATURES), errors="ignore")
     return SlicedScores(true_positives, full, features, cutoffs)
@@ -498,7 +498,7 @@ def _check_cutoffs_of_methods_cover_tasks(cutoffs: dict[Key, float], full: pd.Da
             )
 
 
-def _check_has_cutoff_columns(full_slice: pd.DataFrame) -> None:
+def _check_has_columns_to_apply_cutoffs(full_slice: pd.DataFrame) -> None:
     """Raise an error where the full slice lacks a column that is needed to empty masks below a cut-off."""
     missing = [name for name in ("prob", "tp", "fp", "fn") if not _has_values(full_slice, name)]
     if missing:

@@ -12,7 +12,7 @@ from salstats.display.plots.layout.overlay_layers import scale_bar_length
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.display.plots.overlay import (
-    absent_findings_note,
+    findings_absent_in_truth_note,
     legend_text_of_stored_masks,
     method_label,
     missing_images_note,
@@ -277,11 +277,11 @@ def test_a_method_is_named_with_what_tells_its_series_apart():
 
 def test_absent_findings_are_named_up_to_a_few_and_each_once():
     absent = [pictured(str(number), outlines={}) for number in range(20)]
-    assert absent_findings_note([absent[0], absent[0], pictured()], Labels()) == (
+    assert findings_absent_in_truth_note([absent[0], absent[0], pictured()], Labels()) == (
         "Absent in the truth: Edema of 0."
     )
-    assert absent_findings_note(absent, Labels()) == "Absent in the truth: 20 of the findings shown."
-    assert absent_findings_note([pictured()], Labels()) == ""
+    assert findings_absent_in_truth_note(absent, Labels()) == "Absent in the truth: 20 of the findings shown."
+    assert findings_absent_in_truth_note([pictured()], Labels()) == ""
 
 
 def test_the_number_of_readers_is_said_where_it_is_not_one():

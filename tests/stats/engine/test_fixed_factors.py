@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.stats.engine.fixed_factors import FACTORS, is_fixed_row
+from salstats.stats.engine.fixed_factors import FACTORS, is_row_of_fixed_factor
 
 TRAININGS, BOTH = "these trainings", "these readers and trainings"
 
@@ -147,10 +147,12 @@ def test_a_reader_of_each_task_is_fixed_and_a_training_of_each_task_is_not():
     names = ["a", "a", "b", "b"]
     scores = pd.DataFrame({"reader": names, "seed": names, "model": names, "task": ["x", "x", "y", "y"]})
     cases = np.array([0, 1, 0, 1])
-    fixed = {factor.column: is_fixed_row(scores, factor, cases, ["task"]).tolist() for factor in FACTORS}
+    fixed = {
+        factor.column: is_row_of_fixed_factor(scores, factor, cases, ["task"]).tolist() for factor in FACTORS
+    }
     assert fixed == {"reader": [True] * 4, "seed": [False] * 4, "model": [False] * 4}
     # without the grouping by task, two trainings are averaged
-    assert all(is_fixed_row(scores, factor, cases).all() for factor in FACTORS)
+    assert all(is_row_of_fixed_factor(scores, factor, cases).all() for factor in FACTORS)
 
 
 def test_readers_of_a_method_are_fixed_beside_pairs_of_people():

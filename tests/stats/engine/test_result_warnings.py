@@ -17,7 +17,7 @@ from salstats.stats.engine.intervals import choose_interval
 from salstats.stats.engine.result_warnings import (
     interval_recommendation,
     is_beyond_range,
-    warn_limits,
+    warn_degenerate_or_missing_limits,
     warn_undefined,
 )
 
@@ -255,9 +255,11 @@ def test_limits_that_need_variance_are_missing_without_it():
     estimate, scale = np.array([0.2]), np.ones(1)
     for interval in ("cr2", "bca"):
         with warns(option="interval", value=interval, column="std_error", rows=(0,)):
-            warn_limits(interval, target, missing, estimate, scale, np.zeros(1, dtype=bool))
+            warn_degenerate_or_missing_limits(
+                interval, target, missing, estimate, scale, np.zeros(1, dtype=bool)
+            )
     with warns(option="interval", value="cr2", column="n_units", rows=(0,)):
-        warn_limits("cr2", target, missing, estimate, scale, np.ones(1, dtype=bool))
+        warn_degenerate_or_missing_limits("cr2", target, missing, estimate, scale, np.ones(1, dtype=bool))
 
 
 def test_unbounded_limits_are_told_with_their_reason():

@@ -10,9 +10,9 @@ from salstats.stats.engine.draws import draw_units
 from salstats.stats.engine.roc import (
     area_limits,
     exact_p_value_of_separation,
+    placement_value_of_each_score,
     roc_area,
     roc_corners,
-    shares_of_correctly_ordered_pairs,
     true_positive_rate_replicates,
 )
 
@@ -100,7 +100,7 @@ def test_placements_are_the_shares_of_pairs_in_the_right_order():
     pair_by_pair = (scores[positive][:, None] > scores[~positive]) + 0.5 * (
         scores[positive][:, None] == scores[~positive]
     )
-    values = shares_of_correctly_ordered_pairs(scores, positive)
+    values = placement_value_of_each_score(scores, positive)
     np.testing.assert_allclose(values[positive], pair_by_pair.mean(axis=1))
     np.testing.assert_allclose(values[~positive], pair_by_pair.mean(axis=0))
 
@@ -110,7 +110,7 @@ def test_an_area_is_the_mann_whitney_statistic_with_delongs_variance():
     area = roc_area(scores, positive)
     u = stats.mannwhitneyu(scores[positive], scores[~positive]).statistic
     assert area.estimate == pytest.approx(u / (positive.sum() * (~positive).sum()))
-    v = shares_of_correctly_ordered_pairs(scores, positive)
+    v = placement_value_of_each_score(scores, positive)
     terms = [v[own].var(ddof=1) / own.sum() for own in (positive, ~positive)]
     assert area.variance == pytest.approx(sum(terms), rel=1e-10)
     # Welch's degrees of freedom
@@ -120,7 +120,7 @@ def test_an_area_is_the_mann_whitney_statistic_with_delongs_variance():
     gap = roc_area(scores, positive, reference=other)
     assert gap.estimate == pytest.approx(area.estimate - roc_area(other, positive).estimate)
     assert gap.reference_area == pytest.approx(roc_area(other, positive).estimate)
-    difference = v - shares_of_correctly_ordered_pairs(other, positive)
+    difference = v - placement_value_of_each_score(other, positive)
     expected = sum(difference[own].var(ddof=1) / own.sum() for own in (positive, ~positive))
     assert gap.variance == pytest.approx(expected, rel=1e-10)
 
@@ -129,7 +129,7 @@ def test_obuchowskis_variance_is_its_formula_with_all_three_terms():
     (scores, _), positive = few_rows(1)
     clusters = np.arange(14) % 5
     area = roc_area(scores, positive, clusters, obuchowski=True)
-    deviation = shares_of_correctly_ordered_pairs(scores, positive) - area.estimate
+    deviation = placement_value_of_each_score(scores, positive) - area.estimate
     a = np.array([deviation[positive & (clusters == k)].sum() for k in range(5)]) / positive.sum()
     b = np.array([deviation[~positive & (clusters == k)].sum() for k in range(5)]) / (~positive).sum()
     n_a, n_b = (len(np.unique(clusters[own])) for own in (positive, ~positive))

@@ -243,7 +243,7 @@ def stepped_colour_bar(**options: Any) -> p9.guide_colorbar:
     return p9.guide_colorbar(display="rectangles", nbin=_COLOUR_STEPS, **options)
 
 
-def centred_justification(
+def justification_centred_on_panels(
     content_width: float, left_mm: float, panels_width: float, figure_width: float
 ) -> float:
     """Return the justification, from 0 (left) to 1 (right), that centres a title or legend on the panels.

@@ -13,7 +13,7 @@ from salstats.checks import check_count
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
-    centred_justification,
+    justification_centred_on_panels,
     legend_height_mm,
     legend_width_mm,
     n_legend_columns,
@@ -216,7 +216,7 @@ class PanelGrid(Panels):
     def legend_justification(self, legend_width_mm: float) -> float:
         """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
         panels_width = self.width - self.left_mm - _RIGHT_MM
-        return centred_justification(legend_width_mm, self.left_mm, panels_width, self.width)
+        return justification_centred_on_panels(legend_width_mm, self.left_mm, panels_width, self.width)
 
     def elements(
         self,

@@ -24,8 +24,8 @@ from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import FigureRows, PlacedRows
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
-    centred_justification,
     group_scales,
+    justification_centred_on_panels,
     method_styles,
 )
 from salstats.display.plots.layout.panel_grid import FacetScales, Panels
@@ -398,7 +398,7 @@ class RowPanels(Panels):
         left_mm = max(map(text_width_mm, self.rows.texts)) + COLUMN_GAP_MM
         panels_width = width - left_mm - self.columns_mm - EDGE_MM
         justification = partial(
-            centred_justification, left_mm=left_mm, panels_width=panels_width, figure_width=width
+            justification_centred_on_panels, left_mm=left_mm, panels_width=panels_width, figure_width=width
         )
         top_mm = EDGE_MM
         if not legend and not self._has_titles:

@@ -132,7 +132,7 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
     for batch in products.batches:
         size = batch.products.shape[1]
         covariances = batch.block_covariances(term_covariances)
-        batch_log_determinant, weighted_rows = _log_determinant_and_weighted_rows(batch, covariances)
+        batch_log_determinant, weighted_rows = _log_determinant_and_solved_rows(batch, covariances)
         log_determinant += batch_log_determinant
         blocks.append(weighted_rows[:, :, :size])
         z_by_dense_and_w[batch.columns] = weighted_rows[:, :, size:].reshape(-1, n_unblocked)
@@ -174,9 +174,7 @@ class _LogDeterminantAndWeightedRows(NamedTuple):
     weighted_products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
 
 
-def _log_determinant_and_weighted_rows(
-    batch: Batch, covariances: np.ndarray
-) -> _LogDeterminantAndWeightedRows:
+def _log_determinant_and_solved_rows(batch: Batch, covariances: np.ndarray) -> _LogDeterminantAndWeightedRows:
     """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products."""
     size = batch.products.shape[1]
     z_by_z = batch.products[:, :, :size]

@@ -138,7 +138,7 @@ class MixedSolution:
         )
 
     @cached_property
-    def covariance_slopes_by_scaled_parameters(self) -> np.ndarray:
+    def coefficient_covariance_slopes_by_scaled_parameters(self) -> np.ndarray:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
         scaled_slopes = coefficient_covariance_slopes(
             self.scaled_evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma

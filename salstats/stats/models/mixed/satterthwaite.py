@@ -33,7 +33,9 @@ def satterthwaite_df(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarr
     """
     contrasts = np.atleast_2d(contrasts)
     variances = np.einsum("ku,uv,kv->k", contrasts, solution.covariance, contrasts)
-    slopes = np.einsum("ku,tuv,kv->kt", contrasts, solution.covariance_slopes_by_scaled_parameters, contrasts)
+    slopes = np.einsum(
+        "ku,tuv,kv->kt", contrasts, solution.coefficient_covariance_slopes_by_scaled_parameters, contrasts
+    )
     variances_of_variances = np.einsum("ki,ij,kj->k", slopes, solution.scaled_parameter_covariance, slopes)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(2 * variances**2 / variances_of_variances)

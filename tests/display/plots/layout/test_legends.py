@@ -8,8 +8,8 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.plots.layout.legends import (
-    centred_justification,
     group_scales,
+    justification_centred_on_panels,
     legend_chars,
     legend_height_mm,
     legend_width_mm,
@@ -146,7 +146,7 @@ def test_a_legend_is_as_wide_as_its_columns_and_as_high_as_its_rows():
 def test_a_title_is_centred_above_the_panels_and_stays_within_the_figure(
     content, left, panels, figure, justification
 ):
-    assert centred_justification(content, left, panels, figure) == pytest.approx(justification)
+    assert justification_centred_on_panels(content, left, panels, figure) == pytest.approx(justification)
 
 
 def test_keys_are_opaque_with_marks_of_a_fixed_size_unless_they_are_lines():
