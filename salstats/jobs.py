@@ -95,7 +95,7 @@ def _check_jobs(jobs: object) -> None:
     if not is_whole or jobs == 0 or jobs < -1:  # type: ignore[operator]
         raise ValueRangeError(
             Setting("jobs"),
-            f" must be None, a whole number of at least 1, or -1 for all cores; got {jobs!r}",
+            f" must be a whole number of at least 1, or -1 for all cores; got {jobs!r}",
             value=jobs,
         )
 

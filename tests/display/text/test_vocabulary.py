@@ -31,7 +31,7 @@ def test_populations_are_named_where_all_estimates_have_the_same_kind():
     both = inference_population_text(["these trainings", THESE_READERS])
     assert both == INFERENCE_SENTENCES["these readers and trainings"]
     assert both.startswith("Readers and trainings are fixed")
-    assert "not of readers and trainings in general" in both
+    assert "not to readers and trainings in general" in both
 
 
 def test_a_heading_begins_with_a_capital():
