@@ -344,14 +344,14 @@ def _probable_misspellings(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _pairs_differing_in_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return pairs of names that differ in capitals only, the one with fewer rows first."""
+def _pairs_differing_in_capitals(n_rows_by_name: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return pairs of names that differ in capitals only: each of fewer rows, and the most frequent one."""
     groups: dict[str, list[str]] = {}
-    for name in n_rows:
+    for name in n_rows_by_name:
         groups.setdefault(name.casefold(), []).append(name)
     pairs = []
     for group in groups.values():
-        ordered = sorted(group, key=lambda name: (n_rows[name], name))
+        ordered = sorted(group, key=lambda name: (n_rows_by_name[name], name))
         pairs += [(name, ordered[-1]) for name in ordered[:-1]]
     return pairs
 

@@ -378,10 +378,13 @@ def print_fixation_counts(recordings: "pd.DataFrame") -> None:
 
 
 def print_chosen_values(sweep: "pd.DataFrame", parameter: str) -> None:
-    """Write on stderr the chosen value of each task, and where it lies at an end of the grid."""
+    """Write on stderr the chosen value of each task by series, and which tasks have none.
+
+    A value at an end of the grid is marked.
+    """
     ends = (sweep[parameter].min(), sweep[parameter].max())
-    series = [column for column in ("method", "model", "seed") if column in sweep.columns]
-    for names, rows in sweep.groupby(series, sort=False, dropna=False):
+    series_columns = [column for column in ("method", "model", "seed") if column in sweep.columns]
+    for names, rows in sweep.groupby(series_columns, sort=False, dropna=False):
         chosen = rows[rows["chosen"]]
         texts = []
         for task, value in zip(chosen["task"], chosen[parameter], strict=True):

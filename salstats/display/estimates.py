@@ -331,7 +331,7 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> NDArray[np.float64]:
-    """Return a column as float; raise ColumnError where it holds text."""
+    """Return a column as float; raise ColumnError where a value cannot be read as a number."""
     try:
         values = pd.to_numeric(column)
     except (ValueError, TypeError):

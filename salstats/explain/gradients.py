@@ -168,28 +168,30 @@ def _baselines_to_draw(image: torch.Tensor, baseline: Any) -> torch.Tensor:
 
 
 def run_lrp(request: Request) -> RawAttributions:
-    """Return the relevance of each pixel: the target's output, passed back step by step (Bach et al. 2015).
+    """Return the relevance of each pixel and channel: the target's output, passed back step by step.
 
     The epsilon rule applies wherever numbers are mixed: convolutions, linear layers, batch normalisation,
-    sums, averages and pooled maxima. Activations that give 0 of 0 (ReLU, tanh, SiLU, GELU) pass on what they
+    sums, averages and pooled maxima. Activations with f(0) = 0 (ReLU, tanh, SiLU, GELU) pass on what they
     get, and so do steps that only rearrange numbers. The method takes networks of these steps (VGG, ResNet,
     DenseNet, Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt,
-    EfficientNet): an error names a step without a rule. The relevance of pixels and biases sums to the
-    target's output, up to the part that epsilon absorbs; a warning says if the sum of an image is more than
-    10 % off.
+    EfficientNet): an error names such a step. The relevance of pixels and biases sums to the target's output,
+    up to the part that epsilon absorbs; a warning says if the sum of an image is more than 10 % off, and
+    names functions that the method does not know.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
+
+    Bach et al. 2015, doi:10.1371/journal.pone.0130140.
     """
     epsilon = check_number(request.options["epsilon"], "epsilon", exclude_zero=True)
-    relevance = Relevance(epsilon, len(request.images))
-    multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, relevance)
+    rules = Relevance(epsilon, len(request.images))
+    multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rules)
     pixel_relevance = multipliers * request.images
-    sums = pixel_relevance.flatten(1).sum(dim=1).double() + relevance.bias_relevance.to(outputs.device)
-    if wrong_sums_mask(sums, outputs, outputs, APPROXIMATE_TOLERANCE).any():
+    sums = pixel_relevance.flatten(1).sum(dim=1).double() + rules.bias_relevance.to(outputs.device)
+    if wrong_sums_mask(sums, expected=outputs, outputs=outputs, share=APPROXIMATE_TOLERANCE).any():
         warn(
             "LRP: with ",
             Setting("epsilon", epsilon),
             f" the relevance of pixels and biases is more than {APPROXIMATE_TOLERANCE:.0%} off the outputs"
-            + relevance.unknown_functions_text(),
+            + rules.unknown_functions_text(),
         )
     return pixel_relevance
 

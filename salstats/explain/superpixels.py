@@ -111,7 +111,7 @@ def _linear_model_maps(
     fit: Callable[[MaskedSamples], np.ndarray],
     n_fixed_samples: int = 0,
 ) -> torch.Tensor:
-    """Fit a linear model of the output for each target, and lay its coefficients on the superpixels.
+    """Return maps with the coefficients, on each superpixel, of a linear model of each target's output.
 
     `draw` returns the superpixels that each sample shows, `fit` the coefficients. Of the samples
     `n_fixed_samples` are not random; there must be at least as many random ones as superpixels.

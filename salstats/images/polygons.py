@@ -63,7 +63,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
 def checked_vertices_xy(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
     """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does.
 
-    A ValueRangeError has the index of the polygon in its `rows`.
+    A ValueRangeError about one polygon has its index in `rows`.
     """
     if not isinstance(polygons, Sequence | np.ndarray):
         raise ValueRangeError(

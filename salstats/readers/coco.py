@@ -26,7 +26,7 @@ from salstats.study import Case, Series, Study, Truth, selected_names
 
 #: Patterns of file names, as COCO and the tools that export it give them.
 ANNOTATION_FILES = ("instances*.json", "*.coco.json", "annotations.json")
-RESULT_FILES = "*results*.json"
+RESULT_FILES_PATTERN = "*results*.json"
 DEFAULT_MIN_SCORE = 0.5
 #: Fields of an image, of a category, and of an annotation or result, with the types that each may have.
 _IMAGE_FIELDS = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
@@ -235,7 +235,7 @@ def _annotation_file(folder: Path) -> Path:
     files: set[Path] = set()
     for pattern in ANNOTATION_FILES:
         files.update(folder.glob(pattern))
-    files.difference_update(folder.glob(RESULT_FILES))
+    files.difference_update(folder.glob(RESULT_FILES_PATTERN))
     names = sorted(file.name for file in files)
     if len(names) != 1:
         content = f"no {', '.join(ANNOTATION_FILES)}"
@@ -253,13 +253,13 @@ def _annotation_file(folder: Path) -> Path:
 
 def _result_file_by_series(folder: Path, method: str) -> dict[Series, PathLike]:
     """Return the files of results in a folder by series: of one file `method`, of several their names."""
-    files = sorted(folder.glob(RESULT_FILES))
+    files = sorted(folder.glob(RESULT_FILES_PATTERN))
     if not files:
         return {}
     if len(files) == 1:
-        return source_by_series(files[0], method, "masks")
+        return source_by_series(files[0], method, option="masks")
     # in a series' name a colon divides method and model
-    return source_by_series({file.stem.replace(":", "_"): file for file in files}, method, "masks")
+    return source_by_series({file.stem.replace(":", "_"): file for file in files}, method, option="masks")
 
 
 def _checked_entries(

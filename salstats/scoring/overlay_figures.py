@@ -285,7 +285,10 @@ def _mask_rule_of_columns(
     cutoff: MaskOption,
     smooth: MaskOption,
 ) -> MaskRule:
-    """Return the rule of the methods in the columns; options that are None are taken from the scores."""
+    """Return the rule of the methods in the columns; options that are None are taken from the scores.
+
+    So is the colormap with which maps were smoothed, unless `smooth` is given.
+    """
     methods = set()
     for series_of_column in columns.values():
         methods |= {series.method for series in series_of_column}
@@ -300,11 +303,12 @@ def _mask_rule_of_columns(
         # a recorded threshold of 0 is kept
         if recorded_value is not None:
             recorded[option] = recorded_value
-    # the scores may be of some of the methods only, and have a filter or cut-off for some only
+    # the scores may be of some of the methods only, and have smoothing or a cut-off for some only
     rule = mask_rule(shown, **recorded, may_be_incomplete=True)
     given_rule = mask_rule(shown, **given)
     rule = replace(rule, **{option: getattr(given_rule, option) for option in given})
     if "smooth" in given:
+        # a colormap is one way to smooth, which the given one replaces
         return rule
     return _rule_with_scored_colormap(rule, scored)
 

@@ -353,18 +353,21 @@ def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
 
 
 def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _PartPlaces) -> list[Any]:
-    """Return a layer of single scores, spread over their band, and one of the scores beyond whiskers."""
+    """Return layers of the scores beyond whiskers and of single scores, and the scale of their opacity.
+
+    Single scores are spread over their band. The column `mark` has the methods' labels in the legend.
+    """
     fractions = evenly_spread_fractions_in_groups([points["panel"], points["y"]])
     alpha = np.clip(_OPAQUE_POINTS / points["n"], *_POINT_ALPHAS)
     spread = points.assign(
         y=points["y"] + places.points + places.points_height * (fractions - 0.5), alpha=alpha
     )
     style: dict[str, Any] = {"size": 0.7, "stroke": 0, "show_legend": False}
-    point = p9.aes("score", "y", color="mark", alpha="alpha")
-    outlier = p9.aes("score", "y", color="mark")
+    point_aes = p9.aes("score", "y", color="mark", alpha="alpha")
+    outlier_aes = p9.aes("score", "y", color="mark")
     return [
-        p9.geom_point(outlier, outliers, raster=len(outliers) > RASTER_POINTS, **style),
-        p9.geom_point(point, spread, raster=len(spread) > RASTER_POINTS, **style),
+        p9.geom_point(outlier_aes, outliers, raster=len(outliers) > RASTER_POINTS, **style),
+        p9.geom_point(point_aes, spread, raster=len(spread) > RASTER_POINTS, **style),
         p9.scale_alpha_identity(),
     ]
 

@@ -377,14 +377,14 @@ def _caption_sentences(
     rows: pd.DataFrame, points_of_largest_distance: pd.DataFrame, is_linear_model: bool
 ) -> list[str]:
     """Return the sentences of the caption on curves, rings and residuals."""
-    # names of the ringed rows of each model, the largest distance first
-    names_of_models = points_of_largest_distance.sort_values("up", ascending=False).groupby(
+    # rings are drawn in the panel of Cook's distance, where `up` is that distance
+    ringed_names_by_model = points_of_largest_distance.sort_values("up", ascending=False).groupby(
         "group", observed=True
     )["name"]
     ring_texts = []
-    for model, names in names_of_models:
+    for model, names in ringed_names_by_model:
         text = joined(list(names))
-        if names_of_models.ngroups > 1:
+        if ringed_names_by_model.ngroups > 1:
             text = f"{model}: {text}"
         ring_texts.append(text)
     n_without = int(rows["std_residual"].isna().sum())

@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.wording import (
-    MAX_ESTIMATES_IN_SENTENCE,
+    MAX_ITEMS_IN_SENTENCE,
     Wording,
     name_list,
     named_values_text,
@@ -97,10 +97,10 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
     texts = wording.estimate_texts(defined, _DECIMALS)
     values = named_values_text(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
-    if len(defined) > MAX_ESTIMATES_IN_SENTENCE:
+    if len(defined) > MAX_ITEMS_IN_SENTENCE:
         significant_rows = np.flatnonzero(wording.is_significant(defined))
         sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p_phrase(correlations)}"
-        if 0 < len(significant_rows) <= MAX_ESTIMATES_IN_SENTENCE:
+        if 0 < len(significant_rows) <= MAX_ITEMS_IN_SENTENCE:
             significant_texts = [texts[row] for row in significant_rows]
             significant_names = [names[row] for row in significant_rows]
             sentence += f": {named_values_text(significant_texts, significant_names, [])}"

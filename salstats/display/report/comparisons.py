@@ -8,7 +8,7 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.caveats import NO_EVIDENCE_OF_EQUALITY, caveat_sentences
 from salstats.display.report.wording import (
-    MAX_ESTIMATES_IN_SENTENCE,
+    MAX_ITEMS_IN_SENTENCE,
     Wording,
     better_or_worse_verdict,
     decimals_by_magnitude,
@@ -74,7 +74,7 @@ def _margin_result_text(contrasts: Estimates, wording: Wording) -> str:
             results.append(f"{wording.method(method)} was {claim} to {reference}{tasks}")
     if not results:
         return f"no method was shown to have {margin} from {reference}"
-    if len(results) > MAX_ESTIMATES_IN_SENTENCE:
+    if len(results) > MAX_ITEMS_IN_SENTENCE:
         # on one metric a margin can lead to one claim only, such as "equivalent"
         claim = next(text for text in claims if text)
         result = f"{len(results)} of {len(methods)} methods were {claim} to {reference}"
@@ -130,7 +130,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
 
 def _subject(names: Sequence[str], n_methods: int) -> str:
     """Return the methods as the subject of a clause: names, or "all 9 methods", or "7 of 9 methods"."""
-    if len(names) <= MAX_ESTIMATES_IN_SENTENCE:
+    if len(names) <= MAX_ITEMS_IN_SENTENCE:
         return joined(names)
     if len(names) == n_methods:
         return f"all {n_methods} methods"
@@ -194,13 +194,13 @@ def _contrast_sizes_clause(
         nouns_of_rows = np.where(is_increase, _PERCENTAGE_INCREASE, noun)
         texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
         sizes_text = named_values_text(texts, value_names, rows.numbers("estimate"))
-        if len(value_names) > MAX_ESTIMATES_IN_SENTENCE:
+        if len(value_names) > MAX_ITEMS_IN_SENTENCE:
             return f", with changes {sizes_text}"
         return f", with {sizes_text}"
     sizes_text = named_values_text(
         wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate")
     )
-    if len(value_names) > MAX_ESTIMATES_IN_SENTENCE:
+    if len(value_names) > MAX_ITEMS_IN_SENTENCE:
         return f", with {nouns} {sizes_text}"
     return f", with a {noun} of {sizes_text}"
 

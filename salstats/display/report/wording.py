@@ -42,7 +42,7 @@ _ROUNDING = 1e-9
 #: A longer list of names is replaced by the number of names.
 MAX_NAMES_IN_LIST = 4
 #: Of more estimates than this a sentence gives the smallest and the largest only.
-MAX_ESTIMATES_IN_SENTENCE = 6
+MAX_ITEMS_IN_SENTENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +266,7 @@ def named_values_text(
         if name:
             phrase = f"{text} {preposition} {name}"
         phrases.append(phrase)
-    if len(phrases) <= MAX_ESTIMATES_IN_SENTENCE:
+    if len(phrases) <= MAX_ITEMS_IN_SENTENCE:
         return joined(phrases)
     numbers = np.array([float(value) for value in values])
     smallest = phrases[int(numbers.argmin())]

@@ -367,18 +367,18 @@ def _heading_by_mean_column(
 
 def _mean_heading_by_method_label(
     contrasts_of_pairs: Estimates,
-    contrasts_before_pairing: Estimates,
+    contrasts_with_references: Estimates,
     mean_column: str,
     labels: Labels,
     average: str,
 ) -> dict[str, str]:
     """Return the heading of a column of means below each method: "Grad-CAM, mean" below "LIME - Grad-CAM".
 
-    `contrasts_before_pairing` are the same rows before pairs of several references became the methods of
-    `contrasts_of_pairs`.
+    `contrasts_with_references` are the same rows before each method and its reference became one method
+    of `contrasts_of_pairs`.
     """
     name_column = mean_column.removesuffix("_mean")
-    names = contrasts_before_pairing.frame[name_column]
+    names = contrasts_with_references.frame[name_column]
     headings = {}
     for method, name in zip(contrasts_of_pairs.frame["method"], names, strict=True):
         headings[labels.value("method", method)] = f"{labels.value(name_column, name)}, {average}"

@@ -167,14 +167,15 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
 
 
 def _can_arrange(table: Table, arrangement: Arrangement) -> bool:
-    """Return whether a table has the axes of an arrangement, and columns whose cells it may mix."""
-    n_outer_headings = {len(column.spanners) for column in table.columns}
-    if len(n_outer_headings) > 1:
+    """Return whether a table has the axes of an arrangement, and columns and rows that it may mix."""
+    counts_of_outer_headings = {len(column.spanners) for column in table.columns}
+    if len(counts_of_outer_headings) > 1:
         return False
     if arrangement.columns == (LabelAxis.ROW,):
         # each new column holds cells of all old columns, which have to be aligned alike
         return len({column.align for column in table.columns}) <= 1
     if arrangement.rows == (LabelAxis.GROUP,):
+        # each old row becomes a group: those of the foot would not stand at the foot any more
         return bool(table.groups) and not table.foot_rows
     return True
 

@@ -252,7 +252,7 @@ def metric_notes(frame: pd.DataFrame) -> str:
 
 
 #: Columns that say how scores were computed, and the sentence about each.
-_SCORING_SENTENCES = {
+_SCORING_SENTENCE_BY_COLUMN = {
     "distance_options": "{metrics}: {value}.",
     "pdc_options": "{metrics}: {value}.",
     "metric_options": "{metrics}: {value}.",
@@ -271,7 +271,7 @@ _SCORING_WORDS = {"others": "the other", "staple": "STAPLE consensus"}
 def scoring_note(estimates: Estimates, labels: Labels) -> str:
     """Say how the scores of the metrics shown were computed, where the frame has such columns."""
     sentences = []
-    for column in _SCORING_SENTENCES:
+    for column in _SCORING_SENTENCE_BY_COLUMN:
         for value in estimates.distinct_values(column):
             rows = estimates.subset(estimates.frame[column] == value)
             ordered = labels.order("metric", rows.distinct_values("metric"))
@@ -295,7 +295,7 @@ def _scoring_sentence(metrics: str, column: str, value: Any) -> str:
     elif isinstance(value, float):
         # a whole number is a float in a column with missing values
         text = str(int(value)) if value.is_integer() else f"{value:g}"
-    return _SCORING_SENTENCES[column].format(metrics=metrics, value=text)
+    return _SCORING_SENTENCE_BY_COLUMN[column].format(metrics=metrics, value=text)
 
 
 def abbreviation_note(texts: Iterable[str]) -> str:

@@ -298,6 +298,7 @@ class WidthRange(NamedTuple):
 def _natural_and_smallest_heading_width_em(cell: Cell, n_breaks: int) -> WidthRange:
     """Return the natural and the minimal width of a heading, which is wrapped where it is long."""
     if _NUMBER.fullmatch(cell.text):
+        # a number is broken before and in its interval only, as in the cells below
         return _cell_widths_em(cell, n_breaks)
     piece_width = _widest_piece_width_em(cell)
     width = cell_text_width_em(cell, cell.pad + cell.text)

@@ -36,7 +36,7 @@ def krippendorff_alpha(
         squares = np.where(has_pairs, counts @ centered**2, 0.0)
         observed = 2 * (weights @ (pair_weight * (m * squares - total**2)))
         expected = 2 * (n * (weights @ squares) - (weights @ total) ** 2)
-        return _alpha_from_disagreement(n, observed, expected, len(values))
+        return _alpha_from_disagreement(n, observed, expected, n_values=len(values))
     # Readings of each value in rows with pairs, (n_sets, n_values)
     value_totals = weights @ counts.multiply(has_pairs[:, None]).tocsr()
     if scale == "nominal":
@@ -61,7 +61,7 @@ def krippendorff_alpha(
         expected = 2 * (n * rank_squares - rank_sums**2)
     n_values_in_set = (value_totals > 0).sum(axis=1)
     expected = np.where(n_values_in_set > 1, expected, 0.0)
-    return _alpha_from_disagreement(n, observed, expected, len(values))
+    return _alpha_from_disagreement(n, observed, expected, n_values=len(values))
 
 
 def _alpha_from_disagreement(

@@ -299,7 +299,7 @@ class Estimand:
         return self._levels_averaged_to_rows(method), self._levels_averaged_to_rows(reference)
 
     def magnitude_behind_estimates(self, means: np.ndarray) -> np.ndarray:
-        """Return the size of the numbers behind each estimate, to which rounding errors are relative."""
+        """Return the size of the numbers that each estimate is made from, to which rounding is relative."""
         method, reference = self.method_and_reference_levels(means)
         if reference is None:
             sizes = np.abs(method)

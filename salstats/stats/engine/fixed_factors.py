@@ -27,14 +27,14 @@ class FixedFactor:
     #: Noun for its values in the column `inference_to`.
     noun: str
     #: True if its values, where it is a grouping column, are themselves compared instead of being a sample.
-    compared: bool = False
+    may_be_compared: bool = False
 
 
 #: All factors, in the order in which `inference_to` names them.
 FACTORS = (
     FixedFactor("reader", READERS),
     FixedFactor("seed", TRAININGS),
-    FixedFactor("model", TRAININGS, compared=True),
+    FixedFactor("model", TRAININGS, may_be_compared=True),
 )
 #: Noun of each factor's column.
 NOUN_OF_COLUMN = {factor.column: factor.noun for factor in FACTORS}
@@ -120,7 +120,7 @@ def is_row_of_fixed_factor(
     Without `units` several levels suffice. A factor whose levels have one unit each, as a reader of one
     patient only, is drawn with the units, except that readers of pairs (rows with an `other_reader`) are
     always fixed. Trainings count as several only within a group, so that a model for each method or task is
-    not fixed. A factor that estimates may compare (`factor.compared`) is not fixed if it is one of `by`.
+    not fixed. A factor that estimates may compare (`may_be_compared`) is not fixed if it is one of `by`.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def is_row_of_fixed_factor(
         is_reader_pair = frame["other_reader"].notna().to_numpy()
     if factor.column not in frame.columns:
         return is_reader_pair
-    if factor.compared and factor.column in by:
+    if factor.may_be_compared and factor.column in by:
         return is_reader_pair
     levels = frame[factor.column].mask(is_reader_pair)
     has_several_levels = np.full(len(frame), levels.nunique() > 1)
@@ -150,8 +150,8 @@ def is_row_of_fixed_factor(
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1
     varies: NDArray[np.bool_] = levels.notna().to_numpy() & has_several_levels
     if units is not None and varies.any():
-        units_of_level = pd.Series(units[varies]).groupby(levels.to_numpy()[varies]).nunique()
-        if units_of_level.max() == 1:
+        n_units_by_level = pd.Series(units[varies]).groupby(levels.to_numpy()[varies]).nunique()
+        if n_units_by_level.max() == 1:
             return is_reader_pair
     is_fixed: NDArray[np.bool_] = is_reader_pair | varies
     return is_fixed

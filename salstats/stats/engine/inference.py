@@ -188,7 +188,7 @@ class InferredEstimates:
 
 
 @dataclass(frozen=True)
-class _RangeTrialAndOutlierMasks:
+class _RowMasksForInference:
     """Masks of rows whose interval or test may differ from the usual one; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
@@ -247,7 +247,7 @@ def infer(  # noqa: C901
     robust = None
     if record.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    masks = _range_trial_and_outlier_masks(target.term, cells, estimand, record, robust)
+    masks = _row_masks_for_inference(target.term, cells, estimand, record, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -351,9 +351,9 @@ def _basis_with_interval_inputs(
     return basis
 
 
-def _range_trial_and_outlier_masks(
+def _row_masks_for_inference(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
-) -> _RangeTrialAndOutlierMasks:
+) -> _RowMasksForInference:
     """Return the masks of rows whose interval or test may differ from the usual one.
 
     `robust` are the CR2 variances of the rows, None where the interval needs none. Rows of trials are found
@@ -377,7 +377,7 @@ def _range_trial_and_outlier_masks(
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_outlying_units(units.influence, distance)
         outlying_with_few_zeros = outlying & ~_has_many_zero_units(cells, estimand)
-    return _RangeTrialAndOutlierMasks(outside_unit_range, trials, outlying, outlying_with_few_zeros)
+    return _RowMasksForInference(outside_unit_range, trials, outlying, outlying_with_few_zeros)
 
 
 def _unit_influences_on_score_scale(
@@ -397,29 +397,32 @@ def _variance_and_df(
     estimand: Estimand,
     options: Options,
     robust: Cr2Variances | None,
-    masks: _RangeTrialAndOutlierMasks,
+    masks: _RowMasksForInference,
 ) -> VarianceWithDf:
-    """Return analytic variances and their degrees of freedom, NaN if the interval needs none."""
-    record = options.interval
+    """Return robust variances if there are any, else analytic ones, with their degrees of freedom.
+
+    Both are NaN where there are no robust variances and the interval needs none.
+    """
+    interval = options.interval
     if robust is not None:
-        return VarianceWithDf(robust.variance, _robust_df(robust, record, masks))
-    if not options.is_resampled or record.extra_input == "variances":
+        return VarianceWithDf(robust.variance, _robust_df(robust, interval, masks))
+    if not options.is_resampled or interval.extra_input == "variances":
         return analytic_variance(cells, estimand)
     unknown = np.full(estimand.n_rows, np.nan)
     return VarianceWithDf(unknown, unknown)
 
 
-def _robust_df(robust: Cr2Variances, record: Interval, masks: _RangeTrialAndOutlierMasks) -> np.ndarray:
+def _robust_df(robust: Cr2Variances, interval: Interval, masks: _RowMasksForInference) -> np.ndarray:
     """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
 
     NaN for intervals of shares and in rows of trials, whose intervals use none.
     """
     df = robust.df
-    if record.bounded:
+    if interval.bounded:
         df = np.where(masks.outside_unit_range, df, np.fmin(df, robust.kurtosis_df))
-    if record.leaves_outlying_to_cr2:
+    if interval.leaves_outlying_to_cr2:
         df = np.where(masks.outlying_with_few_zeros, np.fmin(df, robust.kurtosis_df), df)
-    if record.kind == "share":
+    if interval.kind == "share":
         return np.full_like(df, np.nan)
     return np.where(masks.trials, np.nan, df)
 

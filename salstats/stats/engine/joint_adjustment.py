@@ -7,9 +7,9 @@ from scipy import stats
 
 from salstats.stats.engine.sign_tails import sign_p_values
 
-#: A P value counted from fewer flips, whose error is above a tenth of it, is counted over all patterns of
-#: signs instead.
-_FEW_FLIPS = 100
+#: A P value counted from fewer draws as far as the data, whose error is above a tenth of it, is counted over
+#: all patterns of signs instead.
+_FEW_EXTREME_DRAWS = 100
 #: Statistics, in standard errors, that differ by less are equal.
 _EQUALITY_TOLERANCE = 1e-9
 
@@ -31,7 +31,7 @@ class NullDraws(NamedTuple):
     #: (n_draws, n_rows): Distances of the draws, which are sign flips or replicates.
     draws: np.ndarray
     #: Weight of a draw exactly as far as the data: 1, or 0.5 for a mid-P value.
-    ties: float = 1.0
+    tie_weight: float = 1.0
     #: The draws are all patterns of signs, including the pattern of the data.
     complete: bool = False
     #: (n_units, n_rows): Units' shares of the statistic, whose signs are flipped; None for replicates.
@@ -44,14 +44,14 @@ class NullDraws(NamedTuple):
         draws: np.ndarray,
         std_error: np.ndarray,
         rounding: np.ndarray,
-        ties: float = 1.0,
+        tie_weight: float = 1.0,
         *,
         complete: bool = False,
         unit_shares: np.ndarray | None = None,
     ) -> "NullDraws":
         """Divide statistics by their standard errors; all are 0 where a standard error is only `rounding`."""
         divisor = np.where(std_error <= rounding, np.inf, std_error)
-        return cls(np.abs(observed) / divisor, np.abs(draws) / divisor, ties, complete, unit_shares)
+        return cls(np.abs(observed) / divisor, np.abs(draws) / divisor, tie_weight, complete, unit_shares)
 
     @property
     def n_added_for_data(self) -> int:
@@ -63,14 +63,14 @@ class NullDraws(NamedTuple):
         """Smallest possible P value, NaN where the draws are all patterns and the P value is exact."""
         if self.complete:
             return np.nan
-        return self.ties / (len(self.draws) + 1)
+        return self.tie_weight / (len(self.draws) + 1)
 
     def p_values(self) -> np.ndarray:
         """Compute each row's share of draws at least as far as the data, shape (n_rows,)."""
         distance = self.draws - self.observed
         n_further = (distance > _EQUALITY_TOLERANCE).sum(axis=0)
         n_equal = (np.abs(distance) <= _EQUALITY_TOLERANCE).sum(axis=0)
-        n_as_far = n_further + self.ties * (n_equal + self.n_added_for_data)
+        n_as_far = n_further + self.tie_weight * (n_equal + self.n_added_for_data)
         p = n_as_far / (len(distance) + self.n_added_for_data)
         # Draws that all equal the data are no evidence against the hypothesis.
         p = np.where(n_equal == len(distance), 1.0, p)
@@ -87,9 +87,9 @@ class NullDraws(NamedTuple):
         """
         if self.unit_shares is None or self.complete:
             return PValuesWithFloors(p_value, p_floor)
-        is_small = p_value < _FEW_FLIPS / (len(self.draws) + 1)
+        is_small = p_value < _FEW_EXTREME_DRAWS / (len(self.draws) + 1)
         rows = np.flatnonzero(is_small & ~np.isnan(p_floor))
-        exact = sign_p_values(self.unit_shares[:, rows], self.ties)
+        exact = sign_p_values(self.unit_shares[:, rows], self.tie_weight)
         same_side = (exact <= alpha_not_to_cross[rows]) == (p_value[rows] <= alpha_not_to_cross[rows])
         p_value = p_value.copy()
         p_floor = p_floor.copy()

@@ -156,7 +156,10 @@ def paired_test_result(
 
 
 def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.ndarray) -> PairedTestResult:
-    """Test each row by Student's t: its difference, or where `tests_estimate_itself` is True its estimate."""
+    """Test each row by Student's t: its difference, or where `tests_estimate_itself` is True its estimate.
+
+    Variances and degrees of freedom are analytic for the test "t", CR2 for all others.
+    """
     cells = paired_target.target.cells
     estimand = paired_target.target.estimand
     means = cells.means()

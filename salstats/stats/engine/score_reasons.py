@@ -167,17 +167,18 @@ def by_values_where_finding_is_absent(
     rows = data[is_score_of_absent_finding(data)]
     metrics = [n for n in variables if n not in data.columns]
     if metrics:
-        # metrics are variables of one observation
+        # metrics are variables of one observation, and rows of absent findings have no score
         has_no_value = rows["metric"].isin(metrics)
-        key = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
+        observation_columns = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
     elif "score" in variables:
         has_no_value = rows[list(variables)].isna().any(axis=1)
-        key = [c for c in KEY_COLUMNS if c in rows.columns]
+        observation_columns = [c for c in KEY_COLUMNS if c in rows.columns]
     else:
         # covariates are values of a case and task, which rows of several metrics and methods repeat
         has_no_value = rows[list(variables)].isna().any(axis=1)
-        key = [c for c in dict.fromkeys(("dataset", "case", "task", *by)) if c in rows.columns]
-    return rows[has_no_value.to_numpy()].drop_duplicates(key)[list(by)]
+        case_and_group_columns = dict.fromkeys(("dataset", "case", "task", *by))
+        observation_columns = [c for c in case_and_group_columns if c in rows.columns]
+    return rows[has_no_value.to_numpy()].drop_duplicates(observation_columns)[list(by)]
 
 
 def count_missing_without_absent(estimates: pd.DataFrame) -> np.ndarray:

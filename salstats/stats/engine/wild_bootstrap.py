@@ -171,7 +171,7 @@ def sign_flips_of_contrast(
         np.concatenate(flipped_statistics),
         std_error,
         rounding=_EQUALITY_TOLERANCE * size,
-        ties=0.5,
+        tie_weight=0.5,
         complete=complete,
         unit_shares=unit_shares,
     )

@@ -105,10 +105,12 @@ def curves_of_pilot(
     # All studies that are drawn from a pilot have its readers and trainings, so that they generalise alike.
     inference_to_by_method = {}
     if "inference_to" in analysis.columns:
+        # In all groups the column depends on the method and the reference alone.
         methods = analysis["method"].astype(TEXT)
         inference_to_by_method = dict(zip(methods, analysis["inference_to"], strict=True))
     seed = int(rng.integers(2**63))
-    grouping_columns = [column for column in check_by(scores, by, ("metric", "task")) if column != "method"]
+    checked_by = check_by(scores, by, default=("metric", "task"))
+    grouping_columns = [column for column in checked_by if column != "method"]
     with warnings.catch_warnings():
         # The analysis above has already warned about the unit.
         warnings.simplefilter("ignore", SalstatsWarning)
@@ -130,8 +132,8 @@ def curves_of_pilot(
             raise SalstatsError(
                 "no pair of the pilot has both scores for ", group_label(keys, group), column="score"
             )
-        n_complete_pairs = pilot.unit_sums_of_complete_pairs(np.ones(len(rows)))
-        n_complete_units = int((n_complete_pairs > 0).sum())
+        n_complete_pairs_by_unit = pilot.unit_sums_of_complete_pairs(np.ones(len(rows)))
+        n_complete_units = int((n_complete_pairs_by_unit > 0).sum())
         if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
                 f"the pilot has both scores of {n_complete_units} units ({unit_name}) for ",

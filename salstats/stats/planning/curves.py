@@ -73,12 +73,12 @@ class Curve:
         )
 
     def limits_of_cases_needed(
-        self, target: float, simulated_to_formula_size: float = 1.0
+        self, target: float, ratio_of_simulated_to_formula_size: float = 1.0
     ) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
 
         They are the sizes needed by formula at the limits of the pilot's spread, times
-        `simulated_to_formula_size`, the size needed by simulation over the size needed by formula.
+        `ratio_of_simulated_to_formula_size`, the size needed by simulation over the size needed by formula.
         """
         if self.error_limit_ratios is None:
             return {}
@@ -86,7 +86,7 @@ class Curve:
         for name, error_ratio in zip(("n_low", "n_high"), self.error_limit_ratios, strict=True):
             n_units = self.units_needed(target, error_ratio)
             if n_units is not None:
-                n_units = math.ceil(simulated_to_formula_size * n_units - _ROUNDING)
+                n_units = math.ceil(ratio_of_simulated_to_formula_size * n_units - _ROUNDING)
             columns[name] = self.cases_in_units_or_none(n_units)
         return columns
 
@@ -160,7 +160,11 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
 def rows_by_simulation(
     curve: Curve, sizes: Sequence[StudySize], target: float, simulation: SimulationOptions
 ) -> list[dict[str, Any]]:
-    """Return a row for each size: power and width, and the cases needed for the target, by simulation."""
+    """Return a row for each size: power and width, and the cases needed for the target, by simulation.
+
+    The limits of the cases needed are those of the formula, times the ratio of both sizes needed; `conf_low`
+    and `conf_high` are limits of the power.
+    """
     assert curve.sampler is not None
     n_studies = simulation.n_studies
     n_units = np.array([size.n_units for size in sizes])
@@ -173,12 +177,12 @@ def rows_by_simulation(
     low, high = wilson(power, np.full(len(power), n_studies), _CONF_LEVEL)
     units_needed = units_at_target_power(n_units, n_reaching_goal, n_studies, target)
     units_by_formula = curve.units_needed(target)
-    simulated_to_formula_size = 1.0
+    ratio_of_simulated_to_formula_size = 1.0
     # At the smallest size the number needed is only known to be no larger.
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
-        simulated_to_formula_size = units_needed / units_by_formula
+        ratio_of_simulated_to_formula_size = units_needed / units_by_formula
     needed_columns = {"n_needed": curve.cases_in_units_or_none(units_needed)}
-    needed_columns |= curve.limits_of_cases_needed(target, simulated_to_formula_size)
+    needed_columns |= curve.limits_of_cases_needed(target, ratio_of_simulated_to_formula_size)
     rows = []
     for i, size in enumerate(sizes):
         size_counts = counts[size.n_units]

@@ -134,7 +134,7 @@ class Plan:
 class StudyCounts(NamedTuple):
     """Summary of the simulated studies of one size."""
 
-    #: Studies that reach the goal.
+    #: Studies that reach the goal of the plan: a significant effect, the margin or the width.
     n_reaching_goal: int
     #: Mean width of the intervals.
     width: float

@@ -162,7 +162,10 @@ def means_maker(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | N
 
 
 def table_maker(number: str) -> Callable[[Recordings], ItemResult | None]:
-    """Return a function that makes Table 1, 3 or 4 with both intervals side by side."""
+    """Return a function that makes Table 1, 3 or 4, or returns None if the table has no rows.
+
+    The study's intervals and those with cases as clusters stand side by side.
+    """
 
     def make(recordings: Recordings) -> ItemResult | None:
         rows = rows_of_table(number, recordings.means)

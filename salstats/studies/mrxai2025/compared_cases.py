@@ -52,7 +52,7 @@ class ComparedScores:
     #: True where the model's probabilities are known, so that the cases that it gets wrong are left out.
     excludes_wrong_answers: bool
     #: Smallest probability at which the model says that the finding is there.
-    cutoff: float
+    probability_cutoff: float
 
 
 def keep_present_and_correct_cases(

@@ -44,7 +44,7 @@ from salstats.studies.mrxai2025.tool_estimates import (
     means_with_counts_and_print,
     patient_unit_or_none,
 )
-from salstats.studies.result_tables import Cell, table_of
+from salstats.studies.result_tables import CellSource, table_of
 from salstats.study import Study
 
 #: Identifier of the tables.
@@ -114,7 +114,7 @@ def comparison_item(make: Callable[[ToolComparison], ItemResult]) -> Callable[[A
         result = make(comparison)
         case_slice = "finding present"
         if comparison.scores.excludes_wrong_answers:
-            case_slice = f"finding present, model right ({comparison.scores.cutoff:g})"
+            case_slice = f"finding present, model right ({comparison.scores.probability_cutoff:g})"
         sentences = []
         if result.note:
             sentences.append(f"{result.note.rstrip('.')}.")
@@ -170,14 +170,16 @@ def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
 def _exclusion_rule_note(scores: ComparedScores) -> str:
     """Write the rule by which cases are left out."""
     if not scores.excludes_wrong_answers:
+        # without probabilities the wrong answers are unknown
         return (
             "No probability of the model is known, so that no case is left out for its mistakes; cases "
             "without the finding have no truth to compare with."
         )
     return (
-        f"The model says that the finding is there from a probability of {scores.cutoff:g} on. Cases it "
-        "gets wrong are left out, as are those without the finding: they have no truth to compare with. "
-        "So nothing here speaks of explanations of wrong answers."
+        "The model says that the finding is there from a probability of "
+        f"{scores.probability_cutoff:g} on. Cases it gets wrong are left out, as are those without the "
+        "finding: they have no truth to compare with. So nothing here speaks of explanations of wrong "
+        "answers."
     )
 
 
@@ -186,7 +188,7 @@ def table_1_means_of_tools(comparison: ToolComparison) -> ItemResult:
     options = comparison.options
     names = comparison.names
     rows = means_with_counts_and_print(comparison.compared, options, comparison.printed)
-    columns: dict[Any, Cell] = {
+    columns: dict[Any, CellSource] = {
         "n": "n",
         TableColumn("Empty, n (%)", align="right"): _empty_count_and_share_text,
     }
@@ -373,7 +375,7 @@ def _no_worst_score_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labe
 
 def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names: Labels) -> GT:
     """Make the table of both runs side by side."""
-    columns: dict[TableColumn, Cell] = {}
+    columns: dict[TableColumn, CellSource] = {}
     for prefix, run in RUNS.items():
         columns |= _cell_functions_of_run(prefix, run, options)
     columns[TableColumn("Verdict, where it changes", align="left")] = _verdict_change_text
@@ -407,7 +409,7 @@ def _has_changed_estimate(rows: pd.DataFrame) -> pd.Series:
 
 def _cell_functions_of_run(
     column_prefix: str, heading: str, options: ToolComparisonOptions
-) -> dict[TableColumn, Cell]:
+) -> dict[TableColumn, CellSource]:
     """Return the columns of one run, each with the function of a row that writes its cell."""
 
     def n_text(row: Any) -> str:

@@ -42,7 +42,7 @@ from salstats.scoring.mask_simulation import (
 )
 from salstats.studies.declarations import ItemResult
 from salstats.studies.mrxai2025.compared_cases import RECONSTRUCTION_NOTE, note_text
-from salstats.studies.result_tables import Cell, table_of
+from salstats.studies.result_tables import CellSource, table_of
 
 #: Metric, form and size penalty of a measure; the last two are empty but for the penalised Dice.
 MeasureKey = tuple[str, str, str]
@@ -205,7 +205,7 @@ def _measures_by_step_table(scores: pd.DataFrame) -> GT:
     # A pivot sorts its rows; the simulations and steps are put back into their order.
     order = scores.set_index(keys).index.unique()
     steps = steps.reindex(order).reset_index()
-    columns: dict[Any, Cell] = {}
+    columns: dict[Any, CellSource] = {}
     for key, heading in _HEADINGS.items():
         metric = key[0]
         decimals = 3
@@ -220,9 +220,9 @@ def _joined_measure_key(key: MeasureKey) -> str:
     return "_".join(key)
 
 
-def _simulation_steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
+def _simulation_steps_table(steps: pd.DataFrame, columns: Mapping[Any, CellSource], note: str) -> GT:
     """Make a table with a row per step, and a group per variant where there are several."""
-    groups: Cell | None = None
+    groups: CellSource | None = None
     if steps["simulation"].nunique() > 1:
         groups = _simulation_variant_name
     return table_of(

@@ -22,7 +22,7 @@ from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.stats.engine.score_reasons import has_absent_finding
 from salstats.studies.declarations import ItemResult
-from salstats.studies.result_tables import Cell, table_of
+from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saliency_bench.cell_means import Benchmark
 from salstats.study import HUMAN, Series, Study
 
@@ -46,7 +46,7 @@ def table_1_data_sets(benchmark: Benchmark) -> ItemResult | None:
     frame = pd.DataFrame(rows)
     order = names.order("dataset", frame["dataset"])
     frame = frame.set_index("dataset").loc[order].reset_index()
-    columns: dict[str | TableColumn, Cell] = {COUNTED[column]: f"n_{column}s" for column in counted}
+    columns: dict[str | TableColumn, CellSource] = {COUNTED[column]: f"n_{column}s" for column in counted}
     columns["Truths"] = "n_present"
     if "median" in frame:
         columns[TableColumn("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = _quartile_text

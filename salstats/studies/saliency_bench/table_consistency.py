@@ -19,7 +19,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
 from salstats.studies.declarations import ItemResult
 from salstats.studies.printed_names import printed_name_by_unambiguous_name
-from salstats.studies.result_tables import Cell, table_of
+from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saliency_bench.benchmark_tables import TABLE_ID
 from salstats.studies.saliency_bench.cell_means import (
     CELL_COLUMNS,
@@ -290,7 +290,7 @@ def _digit_change_search_sentences(
     return sentences
 
 
-def _model_and_method_stub(names: Labels) -> dict[str, Cell]:
+def _model_and_method_stub(names: Labels) -> dict[str, CellSource]:
     """Return the row labels of a model and a method."""
     return {
         "Model": lambda r: names.value("model", r.model),

@@ -60,7 +60,8 @@ def figure_1_case_of_median_iou(frames: StudyFrames) -> ItemResult:
 
 
 def example_cases_by_iou(frames: StudyFrames) -> ItemResult:
-    """Draw the cases with the worst and best IoU of the main method and those nearest its median and mean."""
+    """Show the cases with the worst and best IoU of the main method and those nearest its median and mean."""
+    # single cases are shown, so that tasks with few positive cases stay
     frames = frames.all_tasks or frames
     iou = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou")
     picks = ss.pick_cases(iou, method=frames.main, by="metric")

@@ -19,7 +19,7 @@ from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
 from salstats.studies.declarations import ItemResult, Need
 from salstats.studies.item_warnings import warning_instead_of_any_error
-from salstats.studies.result_tables import Cell, table_of
+from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     cutoff_note,
     feature_name,
@@ -274,7 +274,7 @@ def _choices_table(
 
     `groups` and `stub` are the headings of groups and of rows; rows of `is_percent` have one decimal.
     """
-    columns: dict[str, Cell] = {choice.heading: _interval_cell(choice) for choice in choices_shown}
+    columns: dict[str, CellSource] = {choice.heading: _interval_cell(choice) for choice in choices_shown}
     columns["Sign shown, where it changes"] = "changes"
     changes = []
     for signs in rows[[choice.conclusion for choice in choices_shown]].to_numpy():

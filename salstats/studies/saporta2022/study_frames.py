@@ -132,7 +132,7 @@ class StudyFrames:
     images: ImageSource | None = None
     #: Cases that the truth or people mark, over all tasks; derived from the scores by default.
     marked_cases: frozenset[str] = frozenset()
-    #: The frames before tasks were left out.
+    #: The frames before tasks with few positive cases were left out; None without that step.
     all_tasks: "StudyFrames | None" = None
     #: Counts of `count_tasks`.
     counts: pd.DataFrame | None = None

@@ -168,7 +168,7 @@ def test_an_absent_finding_is_told_by_label_reason_or_neither():
     kept = keep_present_and_correct_cases(given)
     assert reasons(kept)["y"] == ABSENT
     assert not kept.excludes_wrong_answers
-    assert kept.cutoff == 0.5
+    assert kept.probability_cutoff == 0.5
 
 
 def test_scores_at_the_worst_are_taken_out_with_a_warning():
