@@ -175,7 +175,10 @@ class _LogDeterminantAndWeightedRows(NamedTuple):
 
 
 def _log_determinant_and_solved_rows(batch: Batch, covariances: np.ndarray) -> _LogDeterminantAndWeightedRows:
-    """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products."""
+    """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products.
+
+    A is Z'Z of a block, the first columns of its products.
+    """
     size = batch.products.shape[1]
     z_by_z = batch.products[:, :, :size]
     if size == 1:
