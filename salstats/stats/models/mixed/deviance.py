@@ -167,14 +167,14 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
     return WeightedProducts(log_determinant, blocks, dense_products, loadings, z_by_w, w_by_w)
 
 
-class _LogDeterminantAndWeightedRows(NamedTuple):
+class _LogDeterminantAndSolvedRows(NamedTuple):
     """Log determinant and weighted products of a batch of blocks that was eliminated."""
 
     log_determinant: float  # summed over the blocks
     weighted_products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
 
 
-def _log_determinant_and_solved_rows(batch: Batch, covariances: np.ndarray) -> _LogDeterminantAndWeightedRows:
+def _log_determinant_and_solved_rows(batch: Batch, covariances: np.ndarray) -> _LogDeterminantAndSolvedRows:
     """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products.
 
     A is Z'Z of a block, the first columns of its products.
@@ -183,12 +183,10 @@ def _log_determinant_and_solved_rows(batch: Batch, covariances: np.ndarray) -> _
     z_by_z = batch.products[:, :, :size]
     if size == 1:
         determinants = 1 + z_by_z * covariances
-        return _LogDeterminantAndWeightedRows(
-            float(np.log(determinants).sum()), batch.products / determinants
-        )
+        return _LogDeterminantAndSolvedRows(float(np.log(determinants).sum()), batch.products / determinants)
     system = np.eye(size) + z_by_z @ covariances
     log_determinants = np.linalg.slogdet(system)[1]
-    return _LogDeterminantAndWeightedRows(
+    return _LogDeterminantAndSolvedRows(
         float(log_determinants.sum()), np.linalg.solve(system, batch.products)
     )
 
