@@ -27,7 +27,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
+def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 

@@ -73,9 +73,10 @@ def test_a_dictionary_of_a_parquet_file_is_read_with_codes_of_every_type(tmp_pat
 
 def test_only_dictionaries_of_text_are_coded():
     numbers = pa.array([1, 2]).dictionary_encode()
+    large = pa.array(["a"], pa.large_string()).dictionary_encode()
     columns = [
         pd.Series(["a"], dtype=pd.ArrowDtype(CODED)),
-        pd.Series(["a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.large_string()))),
+        pd.Series(pd.array(large, dtype=pd.ArrowDtype(large.type))),
         pd.Series(pd.array(numbers, dtype=pd.ArrowDtype(numbers.type))),
         pd.Series(["a"], dtype=pd.ArrowDtype(pa.string())),
         pd.Series(["a"], dtype="category"),

@@ -11,7 +11,7 @@ from salstats.cli.app import run
 
 def rated(table):
     """Ratings of methods 1 and 2 as a scores frame with the truth beside."""
-    numbered = table.replace({"modality": {"A": 1, "B": 2}}).infer_objects()
+    numbered = table.assign(modality=table["modality"].map({"A": 1, "B": 2}))
     return mrmc_frame(numbered, "rating", "rating").assign(truth=table["truth"])
 
 
