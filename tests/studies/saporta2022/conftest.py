@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from saporta_frames import draw_tables, read_oracle
+from saporta_frames import draw_tables, in_nine_tasks, read_oracle
 
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
@@ -66,7 +66,18 @@ def drawn_tables():
 @pytest.fixture(scope="session")
 def drawn_frames(drawn_tables):
     """The same as the frames of items, with few replicates, for what the scripts need not confirm."""
-    parts = (drawn_tables.scores, drawn_tables.full, drawn_tables.full, drawn_tables.features)
+    return frames_of(drawn_tables)
+
+
+@pytest.fixture(scope="session")
+def nine_tasks(drawn_tables):
+    """Frames of nine tasks, whose order by IoU is another than that by hits."""
+    return frames_of(in_nine_tasks(drawn_tables))
+
+
+def frames_of(tables):
+    """The frames of items with few replicates: scores and features, without tuned thresholds."""
+    parts = (tables.scores, tables.full, tables.full, tables.features)
     return StudyFrames(*parts, available=THERE - {SWEEP, THRESHOLDS}, inference=StudyInference(False, 40))
 
 

@@ -11,7 +11,6 @@ from matplotlib import pyplot
 import salstats as ss
 from salstats.display.text.labels import Labels
 from salstats.studies.saporta2022.study_frames import (
-    StudyInference,
     decreases,
     metric_rows,
     rows_of_main_and_people,
@@ -24,14 +23,21 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames, made):
-    choice, data = StudyInference(False, 40), made["figure_2"].figure.data
+@pytest.fixture(scope="module")
+def figure_2(nine_tasks, make):
+    """Fig. 2 of nine tasks and their average."""
+    return make(nine_tasks, "figure_2")["figure_2"].figure
+
+
+def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(nine_tasks, figure_2):
+    choice, data = nine_tasks.inference, figure_2.data
     assert list(data["panel"].cat.categories) == ["a  Mean IoU (95% CI)", "b  Hit rate (95% CI)"]
     orders = []
     for metric in ("iou", "hit"):
-        rows = metric_rows(rows_of_main_and_people(frames, frames.scores), metric)
+        rows = metric_rows(rows_of_main_and_people(nine_tasks, nine_tasks.scores), metric)
         lost = decreases(rows, choice).query("task != 'Average'")
         unsure = lost.assign(unsure=lost["verdict"] != "lower")
+        assert unsure["unsure"].nunique() == 2
         want = unsure.sort_values(["unsure", "estimate"], ascending=[True, False])["task"]
         drawn = data[data["metric"] == metric].sort_values("at")["task"].unique()
         assert list(drawn) == [*want, "Average"]
@@ -40,9 +46,8 @@ def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames, made)
 
 
 @pytest.mark.parametrize("width", [89, 183])
-def test_figure_2_is_upright_with_the_tasks_of_each_panel_below_it(made, width):
-    figure = made["figure_2"].figure.at(width)
-    drawn = figure.draw()
+def test_figure_2_is_upright_with_the_tasks_of_each_panel_below_it(figure_2, width):
+    drawn = figure_2.at(width).draw()
     try:
         panels = drawn.axes[:2]
         for axes in panels:
