@@ -59,15 +59,24 @@ def test_confidence_tables_are_printed_as_the_scripts_print_them(published, expe
         np.testing.assert_array_equal(own["n"], want["n"])
 
 
-def test_a_task_with_few_positives_is_left_out_and_listed_with_n_and_reason(made):
+def with_six_findings(frames, task):
+    """Keep the first six findings of a task."""
+    features = frames.features
+    surplus = features[(features["task"] == task) & (features["area_ratio"] > 0)].index[6:]
+    return replace(frames, features=features.drop(surplus).reset_index(drop=True))
+
+
+def test_a_task_with_few_positives_is_left_out_and_listed_with_n_and_reason(drawn_frames, make):
+    frames = with_six_findings(drawn_frames, "Airspace Opacity").with_enough_positives(10)
+    made = make(frames, "extended_data_10", "table_1", "extended_data_2", "table_3")
     counts = made["extended_data_10"].frame.set_index("task")
     out = counts[counts["left_out"]]
-    assert out.index.tolist() == ["Pleural Effusion"]
+    assert out.index.tolist() == ["Airspace Opacity"]
     assert out[["n_positive", "reason"]].to_numpy().tolist() == [[6, "fewer than 10 positive cases"]]
     said = made["extended_data_10"].note
-    assert "Pleural Effusion (n = 6: fewer than 10 positive cases)" in said
+    assert "Airspace Opacity (n = 6: fewer than 10 positive cases)" in said
     for key in ("table_1", "extended_data_2", "table_3"):
-        assert "Pleural Effusion" not in made[key].frame.to_string()
+        assert "Airspace Opacity" not in made[key].frame.to_string()
 
 
 def test_summary_counts_are_those_of_the_design(made, made_up):
@@ -122,12 +131,18 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
     assert said == f"the overall slope, {overall:.3f}, lies {place} of the tasks, 0.211 to 1.974"
 
 
-def test_counts_are_drawn_for_every_task_with_patients(frames, make):
-    item = make(frames.with_enough_positives(20), "extended_data_10")["extended_data_10"]
+def test_counts_are_drawn_for_every_task_with_patients(drawn_frames, make):
+    few = with_six_findings(drawn_frames, "Airspace Opacity")
+    item = make(few.with_enough_positives(10), "extended_data_10")["extended_data_10"]
     drawn = item.figure.data.pivot(index="task", columns="method", values="estimate")
-    assert drawn.loc["Edema"].to_list() == [19, 19]
-    assert len(drawn) == 9
-    assert "Left out of all that follows: Edema (n = 19: fewer than 20" in item.figure.labels.caption
+    findings = few.positives[few.positives["task"] == "Airspace Opacity"]
+    n_patients = findings["case"].str.partition("_")[0].nunique()
+    assert n_patients < 6
+    assert sorted(drawn.loc["Airspace Opacity"]) == [n_patients, 6]
+    assert len(drawn) == 2
+    assert (
+        "Left out of all that follows: Airspace Opacity (n = 6: fewer than 10" in item.figure.labels.caption
+    )
 
 
 def test_true_negatives_are_not_drawn_nor_counted_as_missing(drawn_frames, make):
@@ -174,30 +189,30 @@ def test_signs_turn_only_where_both_intervals_exclude_0():
     assert "elongation" not in slopes_by_feature_scale_note(with_effects)
 
 
-def test_summary_statistics_have_the_quartiles_of_each_tasks_findings(made, frames):
-    item = made["extended_data_10"]
-    edema = frames.positives.query("task == 'Edema'")
-    row = item.frame.set_index("task").loc["Edema"]
+def test_summary_statistics_have_the_quartiles_of_each_tasks_findings(drawn_frames, make):
+    item = make(drawn_frames.with_enough_positives(1), "extended_data_10")["extended_data_10"]
+    findings = drawn_frames.positives.query("task == 'Atelectasis'")
+    row = item.frame.set_index("task").loc["Atelectasis"]
     html = item.table.as_raw_html()
     for feature in FEATURES:
         names = [f"{feature}_{name}" for name in ("median", "q1", "q3")]
-        median, q1, q3 = edema[feature].quantile([0.5, 0.25, 0.75])
+        median, q1, q3 = findings[feature].quantile([0.5, 0.25, 0.75])
         np.testing.assert_allclose(row[names].astype(float), [median, q1, q3])
         digits = 1 if feature == "n_instances" else 3
         assert f"{median:.{digits}f} [{q1:.{digits}f}, {q3:.{digits}f}]" in html
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_features_that_no_finding_has_are_not_shown(frames, make):
-    unknown = frames.features.assign(elongation=np.nan)
-    items = make(replace(frames, features=unknown), "extended_data_8")
+def test_features_that_no_finding_has_are_not_shown(drawn_frames, make):
+    unknown = drawn_frames.features.assign(elongation=np.nan)
+    items = make(replace(drawn_frames, features=unknown), "extended_data_8")
     values = items["extended_data_8"].frame
     assert set(values["covariate"]) == set(FEATURES) - {"elongation"}
-    assert set(values["task"]) == set(frames.positives["task"])
+    assert set(values["task"]) == set(drawn_frames.positives["task"])
 
 
-def test_the_figure_of_table_2_is_of_scores_without_task_effects(made):
-    item = made["table_2"]
+def test_the_figure_of_table_2_is_of_scores_without_task_effects(drawn_frames, make):
+    item = make(drawn_frames, "table_2")["table_2"]
     drawn = item.figure.data
     shown = item.frame[
         (item.frame["pool"] == "all tasks pooled") & item.frame["outcome"].isin(["IoU", "Hit rate"])
@@ -208,7 +223,8 @@ def test_the_figure_of_table_2_is_of_scores_without_task_effects(made):
         assert html.count(f">{block}, with task effects<") == 1
 
 
-def test_table_3_is_of_the_full_slice_and_extended_data_9_of_the_findings(made):
+def test_table_3_is_of_the_full_slice_and_extended_data_9_of_the_findings(drawn_frames, make):
+    made = make(drawn_frames, "table_3", "extended_data_9")
     assert made["table_3"].slice == "full, tuned probability cut-offs"
     assert made["extended_data_9"].slice == "true-positive"
     assert set(made["table_3"].frame["metric"]) == {"iou"}

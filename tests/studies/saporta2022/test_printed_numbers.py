@@ -11,6 +11,7 @@ from salstats.studies.declarations import ItemResult, PrintedNumbers
 from salstats.studies.engine import make_items
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.printed_numbers import TABLE_2, printed_decreases
+from salstats.studies.saporta2022.study_frames import StudyInference
 
 POSITIVES = load_published("saporta2021_auroc_hit").set_index("task")["n"]
 TEXT = load_published("saporta2022_text").set_index("quantity")
@@ -121,10 +122,12 @@ def test_slopes_are_compared_where_the_hits_are_of_all_findings():
     assert not TABLE_2.applies(both.assign(n=1533))
 
 
-def test_table_3_is_compared_in_both_modes_where_its_cases_are_as_many(published):
+def test_table_3_is_compared_in_both_modes_where_its_cases_are_as_many(drawn_frames, make):
     whole, overall = prints("table_3")
-    # a made-up study has other cases
-    assert not whole.applies(published["table_3"].frame)
+    # the study that is drawn here has other cases
+    for as_published in (True, False):
+        frames = replace(drawn_frames, inference=StudyInference(as_published, 40))
+        assert not whole.applies(make(frames, "table_3")["table_3"].frame)
     own = load_published("saporta2022_table3").melt(["task", "n"], var_name="term", value_name="estimate")
     assert whole.applies(own)
     own["estimate"] += 0.0004 * (own["task"] == "Edema") + 0.001 * (own["task"] == "Overall")
@@ -154,8 +157,9 @@ def test_aurocs_and_the_full_slice_are_of_the_notebooks():
     assert not text.applies(frame.assign(n_positive=table["n"] - 1))
 
 
-def test_several_printed_places_are_labelled_in_one_frame(published, frames):
-    made = published["table_1"].frame
+def test_several_printed_places_are_labelled_in_one_frame(drawn_frames, make):
+    result = make(drawn_frames, "table_1")["table_1"]
+    made = result.frame
     rows = lambda: made[["metric", "method", "task", *ESTIMATES]].head(1)  # noqa: E731
     pair = (
         PrintedNumbers(rows, ("metric", "method", "task")),
@@ -163,7 +167,7 @@ def test_several_printed_places_are_labelled_in_one_frame(published, frames):
     )
     item = next(i for i in ITEMS if i.key == "table_1")
     compared = []
-    item = replace(item, make=lambda _: published["table_1"], printed=pair)
-    list(make_items([item], frames.available, frames, compared))
+    item = replace(item, make=lambda _: result, printed=pair)
+    list(make_items([item], drawn_frames.available, drawn_frames, compared))
     assert [rows["item"].item() for rows in compared] == ["Table 1", "Table 1 (elsewhere)"]
     assert np.all([rows["equal"].item() for rows in compared])
