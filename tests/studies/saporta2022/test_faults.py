@@ -88,8 +88,10 @@ def test_b2_hits_belong_to_the_case_that_made_them(tmp_path):
     assert hits.to_dict() == {"case1": 1, "case10": 0}
 
 
-def test_b4_undefined_replicates_are_counted_and_move_no_limit(scores):
-    rows = scores.query("metric == 'iou' and method == 'saliency' and task == 'Pleural Effusion'")
+def test_b4_undefined_replicates_are_counted_and_move_no_limit(drawn_rows):
+    rows = drawn_rows.query("metric == 'iou' and method == 'saliency' and task == 'Atelectasis'")
+    rows = rows.dropna(subset="score").head(6)
+    rows = rows.assign(score=[0.1, 0.4, 0.7, *[np.nan] * 3], reason=[*[None] * 3, *["empty mask"] * 3])
     few = ss.summarize(rows, by="task", unit="case", interval="percentile", n_replicates=1000).iloc[0]
     assert few["n_undefined"] > 0
     replicates = ss.bootstrap(rows, by="task", unit="case", n_replicates=1000)["estimate"].dropna()
@@ -120,9 +122,9 @@ def test_b7_a_duplicate_map_is_named(tmp_path):
     assert str(caught.value).count(again.name) == 2
 
 
-def test_b8_limits_of_a_percentage_decrease_are_not_rounded(scores):
+def test_b8_limits_of_a_percentage_decrease_are_not_rounded(nine_tasks):
     rows = ss.percent_decrease(
-        scores, reference="human", average="task", n_replicates=200, interval="percentile"
+        nine_tasks.scores, reference="human", average="task", n_replicates=200, interval="percentile"
     )
     limits = rows[["conf_low", "conf_high"]].stack().dropna()
     assert len(limits) > 30
@@ -235,8 +237,10 @@ def test_s9_rescaling_uses_the_rows_that_are_there_to_regress(drawn_study):
     assert (kept["size"].min(), kept["size"].max()) == (0, 1)
 
 
-def test_s10_specificity_of_all_images_has_an_interval(made_up_study, full):
-    positive = full[full["case"].isin([c.case for c in made_up_study if c.annotated])]
+def test_s10_specificity_of_all_images_has_an_interval(drawn_tables):
+    full = of_maps(drawn_tables.full)
+    with_finding = full.loc[full["label"] == 1, "case"]
+    positive = full[full["case"].isin(with_finding)]
     rates = [
         ss.pooled_rates(f, rates="specificity", by="method", n_replicates=100).set_index("method")
         for f in (full, positive)

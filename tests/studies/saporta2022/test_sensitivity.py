@@ -31,8 +31,14 @@ from salstats.studies.saporta2022.study_frames import (
 REGRESSION = 1e-9
 
 
-def test_every_headline_number_stands_as_published_and_clustered(made):
-    rows = made["as_published_and_clustered"].frame
+@pytest.fixture(scope="module")
+def headlines(nine_tasks, make):
+    """The headline numbers of nine tasks, both ways."""
+    return make(nine_tasks, "as_published_and_clustered")["as_published_and_clustered"]
+
+
+def test_every_headline_number_stands_as_published_and_clustered(headlines):
+    rows = headlines.frame
     assert rows["item"].value_counts().to_dict() == {
         # 2 metrics x 2 methods x 9 tasks; 2 methods x 9; 2 metrics x (9 and the average); 4 outcomes x 4
         # features; slope and Spearman of 9 tasks, overall and within tasks
@@ -56,6 +62,14 @@ def choices(whole):
         few = ".*(rest on 6 to 19 units|fewer than 20 units|replicates have no correlation)"
         warnings.filterwarnings("ignore", message=few, category=SalstatsWarning)
         return estimates_by_analysis_choice(whole, 40)
+
+
+@pytest.fixture(scope="module")
+def drawn_choices(drawn_frames):
+    """The same table of the study that is drawn here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        return estimates_by_analysis_choice(drawn_frames, 40)
 
 
 @pytest.mark.slow
@@ -93,15 +107,15 @@ def test_a_conclusion_on_features_needs_a_corrected_p_value(choices):
     assert row["conclusion_published"] == "inconclusive"
 
 
-def test_s7_is_the_logit_of_statsmodels(choices, whole):
+def test_s7_is_the_logit_of_statsmodels(drawn_choices, drawn_frames):
     import statsmodels.api as sm
 
-    rows = whole.scores.query("method == @METHOD and metric == 'hit' and label == 1")
+    rows = drawn_frames.scores.query("method == @METHOD and metric == 'hit' and label == 1")
     fit = sm.GLM(rows["score"], sm.add_constant(rows["prob"]), family=sm.families.Binomial()).fit()
-    got = choices.query("row == 'S7' and of == 'prob'").iloc[0]
+    got = drawn_choices.query("row == 'S7' and of == 'prob'").iloc[0]
     # two iterations that stop at 1e-8
     assert got["estimate"] == pytest.approx(fit.params["prob"], rel=1e-7)
-    assert len(choices.query("row == 'S7'")) == 5
+    assert len(drawn_choices.query("row == 'S7'")) == 5
 
 
 def test_clusters_stand_between_the_published_number_and_the_other_choice(choices, whole):
@@ -127,24 +141,24 @@ def test_s1_differs_from_its_neighbour_by_misses_alone(choices):
         assert (row["clustered_low"], row["clustered_high"]) == (row["conf_low"], row["conf_high"])
 
 
-def test_a_mean_counts_as_no_conclusion(made):
-    rows = made["as_published_and_clustered"].frame
+def test_a_mean_counts_as_no_conclusion(headlines):
+    rows = headlines.frame
     means_ = rows["item"].isin(["Table 1", "Extended Data 4"])
     assert set(rows.loc[means_, "conclusion_published"]) == {""}
     assert (rows.loc[~means_, "conclusion_published"] != "").all()
 
 
 def test_the_note_counts_changed_signs_and_the_figure_shows_the_slopes_of_every_choice(
-    choices, whole, monkeypatch
+    drawn_choices, drawn_frames, monkeypatch
 ):
     name = "salstats.studies.saporta2022.sensitivity.estimates_by_analysis_choice"
-    monkeypatch.setattr(name, lambda *_: choices)
-    item = sensitivity_to_choices(whole)
-    for name, rows in choices[choices["conclusion_published"] != ""].groupby("row"):
+    monkeypatch.setattr(name, lambda *_: drawn_choices)
+    item = sensitivity_to_choices(drawn_frames)
+    for name, rows in drawn_choices[drawn_choices["conclusion_published"] != ""].groupby("row"):
         n_by_clusters = (rows["conclusion_clustered"] != rows["conclusion_published"]).sum()
         counts = f"{name} in {rows['changed'].sum()} of {len(rows)} rows ({n_by_clusters} with patients"
         assert counts in item.note
-    slopes = choices.query("row == 'S3' and quantity == 'slope'")
+    slopes = drawn_choices.query("row == 'S3' and quantity == 'slope'")
     for column in ("estimate", "conf_low", "conf_high"):
         name = column.removeprefix("conf_")
         drawn = slopes[[f"published_{name}", f"clustered_{name}", column]]
@@ -190,8 +204,8 @@ def test_two_choices_are_compared_row_by_row():
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_choices_are_those_that_the_data_allow(whole):
-    few = whole.with_tasks(["Cardiomegaly"])
+def test_choices_are_those_that_the_data_allow(drawn_frames):
+    few = drawn_frames.with_tasks(["Atelectasis"])
     cases = (
         # scores of a file are with or without cut-offs
         ({MAPS, HITS, FULL_SLICE, FULL_PROBABILITIES}, "", {"S1"}),
@@ -203,14 +217,14 @@ def test_choices_are_those_that_the_data_allow(whole):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_headline_numbers_are_those_that_the_data_allow(whole):
-    few = whole.with_tasks(["Cardiomegaly"])
+def test_headline_numbers_are_those_that_the_data_allow(drawn_frames):
+    few = drawn_frames.with_tasks(["Atelectasis"])
     frames = replace(few, available=frozenset({FULL_SLICE, PROBABILITIES}))
     assert set(headlines_published_beside_clustered(frames, 40)["item"]) == {"Table 1", "Extended Data 4"}
 
 
-def test_the_headline_numbers_are_counted_written_and_drawn(made):
-    item = made["as_published_and_clustered"]
+def test_the_headline_numbers_are_counted_written_and_drawn(headlines):
+    item = headlines
     rows = item.frame
     signs = rows[rows["conclusion_published"] != ""]
     assert f"changes in {signs['changed'].sum()} of the {len(signs)} rows" in item.note
