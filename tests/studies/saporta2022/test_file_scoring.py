@@ -49,6 +49,7 @@ from salstats.studies.saporta2022.study_frames import (
     SWEEP,
     THRESHOLDS,
     StudyInference,
+    metric_rows,
 )
 from salstats.study import Series
 
@@ -197,33 +198,36 @@ def test_too_few_replicates_for_order_statistics_are_said_before_any_work(result
 
 
 @pytest.mark.filterwarnings("ignore:.*rest on:salstats.errors.SalstatsWarning")
-def test_cases_that_are_tuned_on_and_scored_are_said(made_up_study, frames):
-    study = made_up_study.select(cases=[c.case for c in made_up_study][:5])
+def test_cases_that_are_tuned_on_and_scored_are_said(drawn_study, drawn_frames):
+    study = drawn_study.select(cases=[c.case for c in drawn_study][:5])
     shared = [c.case for c in study][2:]
     with warns(option="data", column="case", value=sorted(shared)):
         assert warn_of_shared_cases(study, study.select(cases=shared)) == 3
+    frames = replace(drawn_frames, tuned=metric_rows(drawn_frames.scores, "iou"))
     shared_frames = replace(frames, n_shared_cases=3)
     assert "3 cases stand in both studies" in means_with_tuned_thresholds(shared_frames).note
     assert "both studies" not in means_with_tuned_thresholds(frames).note
 
 
 @pytest.fixture(scope="module")
-def map_folders(small_study, tmp_path_factory):
+def map_folders(drawn_folder, tmp_path_factory):
     """Folders METHOD_MODEL, all of the same maps."""
-    folder, (part, _) = tmp_path_factory.mktemp("maps"), small_study
+    folder = tmp_path_factory.mktemp("maps")
     for name in ("integrated_gradients_vgg", "gradcam_inception_v4", "gradcam_ensemble"):
-        (folder / name).symlink_to(part / "maps")
+        (folder / name).symlink_to(drawn_folder / "maps")
     (folder / "._gradcam_ensemble").write_bytes(b"")
     return folder
 
 
 @pytest.mark.slow
-def test_folders_are_read_by_name_and_what_is_given_is_not_tuned(results, small_study, map_folders, tmp_path):
-    (tmp_path / "cutoffs.csv").write_text("task,cutoff\nAtelectasis,0.5\nAirspace Opacity,0.1\n")
+def test_folders_are_read_by_name_and_what_is_given_is_not_tuned(
+    results, drawn_folder, map_folders, tmp_path
+):
+    (tmp_path / "cutoffs.csv").write_text("task,cutoff\nEdema,0.5\nCardiomegaly,0.1\n")
     items = results(
-        "saporta2022", "--data", small_study[0], "--maps", map_folders, "--main", "gradcam:ensemble",
-        "--tasks", "Atelectasis,Airspace Opacity", "--threshold", "0.5", "--resume", tmp_path / "kept",
-        "--cutoff", tmp_path / "cutoffs.csv", "--smooth", "integrated_gradients:vgg=9", *FEW,
+        "saporta2022", "--data", drawn_folder, "--maps", map_folders, "--main", "gradcam:ensemble",
+        "--threshold", "0.5", "--resume", tmp_path / "kept",
+        "--cutoff", tmp_path / "cutoffs.csv", "--smooth", "integrated_gradients:vgg=9", *FEWER,
         only=("extended_data_3", "table_3", "extended_data_1b"),
     )  # fmt: skip
     means = items["extended_data_3"].frame.query("metric == 'iou' and task == 'Average'")

@@ -1,5 +1,7 @@
 """The files of the study's scripts as tables: what the scripts made of them comes out, digit by digit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from salstats.studies.saporta2022.release import (
     has_name_of_shape_file,
     read_released_scores_or_feature,
 )
+from salstats.studies.saporta2022.study_frames import StudyInference
 
 # means and limits are written with three digits, decreases with three and their limits with one
 SUMMARY, DECREASE = 5e-4 + 1e-12, 1e-9
@@ -87,15 +90,18 @@ def test_decreases_are_those_of_the_script(made, expected, key, file):
     )
 
 
-def test_figure_2_as_published_has_no_line_before_an_average(made):
-    figure = made["figure_2"].figure
-    assert not [layer for layer in figure.layers if type(layer.geom).__name__ == "geom_vline"]
+@pytest.mark.parametrize("as_published", [True, False])
+def test_figure_2_as_published_has_no_line_before_an_average(drawn_frames, make, as_published):
+    frames = replace(drawn_frames, inference=StudyInference(as_published, 40))
+    figure = make(frames, "figure_2")["figure_2"].figure
+    has_line = "geom_vline" in {type(layer.geom).__name__ for layer in figure.layers}
+    assert has_line != as_published
     figure.draw()
 
 
-def test_a_file_with_a_task_per_column_and_another_name_is_named(expected, tmp_path):
+def test_a_file_with_a_task_per_column_and_another_name_is_named(tmp_path):
     file = tmp_path / "miou.csv"
-    file.write_bytes((expected / "eval_tp" / "iou_results_per_cxr.csv").read_bytes())
+    file.write_text("img_id,Edema,Lung Opacity\na,0.3,\n")
     names = (*SCORE_FILES, *SHAPE_FILES, *CASE_COLUMN_FILES)
     with raises(InputFileError, path=file, choices=names):
         read_released_scores_or_feature(file)

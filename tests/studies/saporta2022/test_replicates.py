@@ -1,5 +1,7 @@
 """Replicates: those of a run are the scripts', whose files give the scripts' means and decreases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,6 +25,7 @@ from salstats.studies.saporta2022.replicates import (
     replicate_means,
     replicate_needs,
 )
+from salstats.studies.saporta2022.study_frames import StudyInference
 
 ROUNDING = 1e-12
 
@@ -43,7 +46,8 @@ def test_replicates_as_published_are_those_that_the_script_writes(published, exp
     np.testing.assert_allclose(got[want.columns], want, rtol=ROUNDING)
 
 
-def test_replicates_of_patients_are_those_of_the_limits_in_table_1(made):
+def test_replicates_of_patients_are_those_of_the_limits_in_table_1(drawn_frames, make):
+    made = make(drawn_frames, "replicates", "table_1")
     rows = made["replicates"].frame.query("metric == 'iou'")
     limits = rows.groupby(["method", "task"])["estimate"].quantile([0.025, 0.975]).unstack()
     table = made["table_1"].frame.query("metric == 'iou'").set_index(["method", "task"]).loc[limits.index]
@@ -66,20 +70,35 @@ def test_the_scripts_files_give_the_scripts_means_and_decreases(files, expected)
         np.testing.assert_allclose(got[columns], want, rtol=ROUNDING, atol=ROUNDING)
 
 
-def test_what_a_run_writes_is_read_again(published, tmp_path):
-    written = published["replicates"].frame
+def test_what_a_run_writes_is_read_again(drawn_frames, make, tmp_path):
+    frames = replace(drawn_frames, inference=StudyInference(True, 40))
+    made = make(frames, "replicates", "table_1")
+    written = made["replicates"].frame
     written.to_csv(tmp_path / "replicates.csv", index=False)
     frames = ss.reproduce("saporta2022", bootstrap=tmp_path / "replicates.csv")
     keys = ["metric", "method", "task"]
     own = frames["table_1"].set_index(keys)
-    table = published["table_1"].frame.set_index(keys).loc[own.index]
+    table = made["table_1"].frame.set_index(keys).loc[own.index]
     columns = ["estimate", "conf_low", "conf_high"]
     np.testing.assert_allclose(own[columns], table[columns], rtol=ROUNDING)
 
 
-def test_without_people_there_is_no_decrease_and_that_is_said(files):
+@pytest.fixture(scope="module")
+def drawn_files(tmp_path_factory):
+    """Files of the same names and form: 1000 means of three findings that are drawn here."""
+    folder = tmp_path_factory.mktemp("replicates")
+    rng = np.random.default_rng(24)
+    for name in REPLICATE_FILES:
+        means = pd.DataFrame(
+            rng.uniform(0.3, 0.6, (1000, 3)), columns=["Atelectasis", "Edema", "Lung Lesion"]
+        )
+        means.to_csv(folder / f"{name}.csv", index=False)
+    return [folder / f"{name}.csv" for name in REPLICATE_FILES]
+
+
+def test_without_people_there_is_no_decrease_and_that_is_said(drawn_files):
     with pytest.warns(SalstatsWarning) as caught:
-        frames = ss.reproduce("saporta2022", bootstrap=files[0])
+        frames = ss.reproduce("saporta2022", bootstrap=drawn_files[0])
     assert list(frames) == ["table_1"]
     assert [str(warning.message) for warning in caught] == [
         f"Extended Data {n}: not made, needs replicates of {metric}, of people and of a saliency method"
@@ -87,8 +106,8 @@ def test_without_people_there_is_no_decrease_and_that_is_said(files):
     ]
 
 
-def test_the_average_decrease_is_of_the_tasks_that_people_and_the_method_have(files):
-    replicates = read_replicates(files)
+def test_the_average_decrease_is_of_the_tasks_that_people_and_the_method_have(drawn_files):
+    replicates = read_replicates(drawn_files)
     is_human = replicates["method"] == "human"
     lacks = ~is_human & (replicates["task"] == replicates.loc[0, "task"])
     of_both = replicates[replicates["task"] != replicates.loc[0, "task"]]
@@ -98,7 +117,8 @@ def test_the_average_decrease_is_of_the_tasks_that_people_and_the_method_have(fi
         pd.testing.assert_frame_equal(found[key], expected[key])
 
 
-def test_what_cannot_be_used_is_named(files, tmp_path):
+def test_what_cannot_be_used_is_named(drawn_files, tmp_path):
+    files = drawn_files
     replicates = read_replicates(files[:1])
     fewer = replicates[replicates["replicate"] < 100]
     (tmp_path / "mine.csv").write_bytes(files[0].read_bytes())
@@ -132,16 +152,16 @@ def test_what_cannot_be_used_is_named(files, tmp_path):
         ss.reproduce("saporta2022", bootstrap=tmp_path / "mine.csv")
 
 
-def test_replicates_of_other_numbers_cannot_be_paired(files):
-    people = read_replicates(files[:1])
-    method = read_replicates(files[1:2])
+def test_replicates_of_other_numbers_cannot_be_paired(drawn_files):
+    people = read_replicates(drawn_files[:1])
+    method = read_replicates(drawn_files[1:2])
     method["replicate"] += 500
     with raises(SalstatsError, option="bootstrap", column="replicate", value=1000):
         read_replicates([people, method])
 
 
-def test_no_replicates_are_an_error(files):
-    empty = read_replicates(files[:1]).iloc[:0]
+def test_no_replicates_are_an_error(drawn_files):
+    empty = read_replicates(drawn_files[:1]).iloc[:0]
     for sources in ([], [empty]):
         with raises(SalstatsError, option="bootstrap"):
             read_replicates(sources)
