@@ -228,13 +228,15 @@ def test_counts_are_those_of_the_decoded_masks(smooth, threshold):
 
 
 @pytest.mark.parametrize("smooth", [None, 15])
-def test_counts_at_many_thresholds_are_those_at_each(some_study_maps, smooth):
-    truths = some_study_maps.segmentations("gt_segmentations")
+def test_counts_at_many_thresholds_are_those_at_each(smooth):
+    rng = np.random.default_rng(5)
     thresholds = [*np.arange(0.2, 0.8, 0.1), 0.8000000000000003, 0, 1, 0.2]
-    seen = [one for one in some_study_maps if one[0] in truths][::6]
-    assert len(seen) >= 40
-    for case, task, saliency, shape, _ in seen:
-        laid, truth = SaliencyOnImage(saliency, shape, smooth=smooth), Rle.from_coco(truths[case][task])
+    for shape in [(457, 435), (390, 320), (40, 50)] * 15:
+        saliency = rng.gamma(0.5, size=(20, 20)).astype(np.float32)
+        top, left = rng.integers(0, shape) // 2
+        mask = np.zeros(shape, bool)
+        mask[top : 2 * top + 5, left : 2 * left + 5] = True
+        laid, truth = SaliencyOnImage(saliency, shape, smooth=smooth), encode(mask)
         counted = laid.tp_fp_fn_tn_by_threshold(truth, thresholds)
         assert counted.dtype == np.int64
         np.testing.assert_array_equal(counted, [laid.tp_fp_fn_tn(truth, t) for t in thresholds])
