@@ -401,9 +401,11 @@ def test_the_patient_is_taken_from_the_case(text_file):
     assert data.columns.tolist() == ["prob", "case", "patient", "method", "metric", "score"]
 
 
-def test_the_patients_of_the_chexlocalize_scripts_are_the_unit_that_is_resampled(shared):
+def test_the_patients_of_a_file_in_the_form_of_the_chexlocalize_scripts_are_resampled(text_file):
+    cases = [f"patient{number}_study{study}_view1_frontal" for number in range(24) for study in (1, 2)]
+    lines = [f"{case},0.{place + 10},0.{place + 20}" for place, case in enumerate(cases)]
     scores = ss.read_scores(
-        shared / STUDY / "eval_tp" / "iou_results_per_cxr.csv",
+        text_file("\n".join(["img_id,Edema,Lung Lesion", *lines])),
         wide="task", method="gradcam", metric="iou", rename={"img_id": "case"},
         patient_from=r"(patient\d+)",
     )  # fmt: skip

@@ -50,9 +50,9 @@ def test_the_test_of_fixed_readers_is_chi_squared(r_data):
     assert "Readers are fixed" in html
 
 
-def test_areas_are_called_so(r_data):
-    table = r_data("vandyke")
-    scores = mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+@pytest.mark.filterwarnings("ignore:the covariance of readers' figures:salstats.errors.SalstatsWarning")
+def test_areas_are_called_so(drawn_readings):
+    scores = mrmc_frame(drawn_readings, "rating", "rating").assign(truth=drawn_readings["truth"])
     html = ss.table_estimates(ss.mrmc(scores, figure="auc", label="truth")).as_raw_html()
     assert "AUROC (95% CI)" in html
     assert "Bold" not in html

@@ -17,17 +17,20 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
 LINEAR_RTOL = 1e-10
 
 
-def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_scores):
+def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(drawn_table, drawn_scores):
+    complete = drawn_table.dropna(subset=["iou", "area_ratio", "elongation", "irrectangularity"])
     with warns(option="errors", column="patient", hint=Setting("errors", "cr2")) as caught:
-        ss.regress(synth1_scores, LINEAR["multi"], by="method", errors="classical")
+        ss.regress(drawn_scores, LINEAR["multi"], by="method", errors="classical")
     parts = caught[0].message.message.parts
     models = [part for part in parts if isinstance(part, ColumnValue)]
     assert models == [ColumnValue("method", "gradcam"), ColumnValue("method", "human")]
-    assert parts[parts.index("1363") : parts.index("1363") + 3] == ("1363", " rows of ", "180")
-    with warns_too(option="errors", column="case", message="1363"):
-        ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], errors="hc3")
-    ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], by="task", errors="hc3")
-    ss.regress(synth1_scores, LINEAR["multi"])
+    n_rows = str(len(complete))
+    assert parts[parts.index(n_rows) : parts.index(n_rows) + 3] == (n_rows, " rows of ", "180")
+    without_patient = drawn_table.drop(columns="patient")
+    with warns_too(option="errors", column="case", message=n_rows):
+        ss.regress(without_patient, LINEAR["multi"], errors="hc3")
+    ss.regress(without_patient, LINEAR["multi"], by="task", errors="hc3")
+    ss.regress(drawn_scores, LINEAR["multi"])
 
 
 def test_scores_of_several_metrics_in_one_model_warn(drawn_scores):
