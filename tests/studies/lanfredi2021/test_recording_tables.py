@@ -1,5 +1,6 @@
 """From recordings to Tables 1 to 4: scores are the oracle's, tables what pandas makes of them."""
 
+import io
 import re
 import shutil
 from pathlib import Path
@@ -72,18 +73,11 @@ def arguments(gaze, maps) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def made(run, arguments, tmp_path_factory) -> Path:
-    """The folder made from the oracle's recordings."""
-    out = tmp_path_factory.mktemp("made") / "out"
-    code, said, _ = run("lanfredi2021", *arguments, "-o", out)
-    assert code == 0
-    assert said.startswith("Fig. 1: made in part, needs the radiographs (--images)\n13 items in ")
-    return out
-
-
-@pytest.fixture(scope="module")
-def frames(made) -> dict[str, pd.DataFrame]:
-    return {file.stem: pd.read_csv(file) for file in (made / "frames").glob("*.csv")}
+def frames(results, arguments) -> dict[str, pd.DataFrame]:
+    """Frames made from the oracle's recordings, as they are read from their files."""
+    keys = ("scores", "labels", "table1", "table2", "table3", "table4", "center_bias_choice")
+    items = results("lanfredi2021", *arguments, only=keys)
+    return {key: pd.read_csv(io.StringIO(item.frame.to_csv(index=False))) for key, item in items.items()}
 
 
 @pytest.fixture(scope="module")
@@ -140,22 +134,44 @@ def test_scores_equal_the_oracle(frames, expected, gaze):
     assert off[tied].max() < UNDERFLOW_TOLERANCE
 
 
-def test_the_image_with_four_readers_has_rows_that_say_why_they_are_empty(frames):
-    scores = frames["scores"]
+@pytest.fixture(scope="module")
+def drawn_made(run, tmp_path_factory) -> Path:
+    """The folder made of three small images that are drawn here; of one a recording is discarded."""
+    root = tmp_path_factory.mktemp("drawn")
+    gaze_files.write_release(root / "main", discarded=[gaze_files.recording_id("img-a", 0)])
+    given = ["--readers", "3", "--replicates", "5"]
+    for seed, name in enumerate(("gradcam_wag", "am1")):
+        given += ["--maps", f"{name}={gaze_files.write_maps(root / name, seed=seed)}"]
+    (root / "lungs").mkdir()
+    for image, shape in gaze_files.SHAPES.items():
+        lungs = np.zeros(shape, bool)
+        lungs[4:20, 6:18] = True
+        np.save(root / "lungs" / f"{image}.npy", lungs)
+    given += ["--lungs", str(root / "lungs")]
+    code, said, _ = run("lanfredi2021", "--raw", root / "main", *given, "-o", root / "out")
+    assert code == 0
+    assert said.startswith("Fig. 1: made in part, needs the radiographs (--images)\n13 items in ")
+    return root / "out"
+
+
+def test_the_image_that_lacks_a_reader_has_rows_that_say_why_they_are_empty(drawn_made):
+    scores = pd.read_csv(drawn_made / "frames" / "scores.csv")
     left_out = scores[scores["reason"].notna()]
-    assert left_out["case"].unique().tolist() == ["00000006-syn6-2"]
-    assert (left_out["reason"] == "not 5 readers").all()
+    assert left_out["case"].unique().tolist() == ["img-a"]
+    assert (left_out["reason"] == "not 3 readers").all()
     assert left_out["score"].isna().all()
+    assert scores.loc[scores["case"] != "img-a", "score"].notna().all()
 
 
-def test_every_recording_is_listed_and_the_discarded_one_said(frames, made):
-    rows = frames["recordings"]
-    assert len(rows) == 35
+def test_every_recording_is_listed_and_the_discarded_one_said(drawn_made):
+    made = drawn_made
+    rows = pd.read_csv(made / "frames" / "recordings.csv")
+    assert len(rows) == 9
     assert rows.loc[~rows["used"], "reason"].tolist() == ["discarded by its file"]
-    assert "1 of 35 recordings is left out (1 discarded by its file)" in (made / "warnings.txt").read_text()
+    assert "1 of 9 recordings is left out (1 discarded by its file)" in (made / "warnings.txt").read_text()
     table = (made / "tables" / "recordings.csv").read_text(encoding="utf-8-sig")
     assert "Discarded by its file,1" in table
-    assert "Used,34" in table
+    assert "Used,8" in table
 
 
 @pytest.mark.parametrize(
@@ -203,12 +219,13 @@ def test_majority_labels_equal_the_oracles(frames, gaze):
         assert (both[group] == both[f"{group}_majority"]).all(), group
 
 
-def test_printed_cells_are_the_frames_rounded(made, frames):
-    printed = pd.read_csv(made / "tables" / "table1.csv")
-    rows = frames["table1"].set_index(["method", "metric"])
+def test_printed_cells_are_the_frames_rounded(drawn_made):
+    printed = pd.read_csv(drawn_made / "tables" / "table1.csv")
+    rows = pd.read_csv(drawn_made / "frames" / "table1.csv").set_index(["method", "metric"])
     labels = {"Grad-CAM (with attention gates)": "gradcam_wag", "AM1": "am1"}
     columns = [c for c in printed.columns if "sAUC" in c]
-    assert (printed["n"] == 30).all()
+    # two images of three readers
+    assert (printed["n"] == 6).all()
     assert [c.rpartition(": ")[2] for c in columns] == ["As the study", "Cases as clusters"]
     for label, method in labels.items():
         row = rows.loc[(method, "sauc")]
@@ -237,7 +254,8 @@ def test_the_change_by_the_centre_bias_is_that_of_the_scores(frames, gaze, maps)
     assert rows.loc[("interobserver", "sncc"), "estimate"] > 0.01
 
 
-def test_every_file_of_the_index_is_there_and_no_other(made):
+def test_every_file_of_the_index_is_there_and_no_other(drawn_made):
+    made = drawn_made
     index = pd.read_csv(made / "outputs.csv")
     files = {f.relative_to(made).as_posix() for f in made.rglob("*") if f.is_file()}
     assert files == {*index["file"], "outputs.csv", "warnings.txt"}
@@ -248,7 +266,10 @@ def test_every_file_of_the_index_is_there_and_no_other(made):
     }  # fmt: skip
 
 
-def test_the_example_is_the_case_nearest_to_the_median(frames):
+def test_the_example_is_the_case_nearest_to_the_median(results, release):
+    items = results("lanfredi2021", "--raw", release / "main", "--maps", f"gradcam_wag={release / 'maps'}",
+                    "--replicates", 3, only=("scores", "figure_1", "sampling_spread"))  # fmt: skip
+    frames = {key: item.frame for key, item in items.items()}
     rows = frames["scores"].query("method == 'gradcam_wag' and metric == 'sauc'")
     means = rows.groupby("case")["score"].mean().dropna()
     picked = frames["figure_1"]["case"].item()
@@ -273,10 +294,10 @@ def release(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def mixed(run, made, release, tmp_path_factory) -> Path:
-    """The folder of the oracle's results replaced with those of class maps, AUCs sampled."""
+def mixed(run, drawn_made, release, tmp_path_factory) -> Path:
+    """A folder of results replaced with those of class maps, AUCs sampled."""
     out = tmp_path_factory.mktemp("mixed") / "out"
-    shutil.copytree(made, out)
+    shutil.copytree(drawn_made, out)
     given = ["--class-maps", f"gradcam_wag={release / 'classes'}", "--maps", f"am1={release / 'maps'}"]
     given += ["--overwrite", "--samples", "50", "--replicates", "2"]
     code, _, _ = run("lanfredi2021", "--raw", release / "main", *given, "-o", out)
@@ -324,9 +345,9 @@ def test_every_figure_names_methods_as_the_study_prints_them(results, release, o
 
 
 @pytest.mark.slow
-def test_tables_say_which_centre_bias_and_how_many_draws(made, mixed):
+def test_tables_say_which_centre_bias_and_how_many_draws(drawn_made, mixed):
     said = "sNCC and sAUC: corrected by the centre bias of all images."
-    for folder in (made, mixed):
+    for folder in (drawn_made, mixed):
         assert said in (folder / "tables" / "table1.html").read_text()
     assert "sAUC: sampled, 50 pixels drawn on either side." in (mixed / "tables" / "table1.html").read_text()
 
