@@ -38,11 +38,13 @@ def test_sixteen_bits_and_colours_are_read(tmp_path):
     )
 
 
-def test_the_sample_s_radiographs_are_read_at_the_size_they_are_printed(shared):
-    folder = shared / "data" / "chexlocalize_sample"
-    case = "patient64541_study1_view1_frontal"
-    small = read_grey_for_print(folder, case, (2320, 2828), (232, 283))
-    whole = np.asarray(Image.open(folder / "valid/patient64541/study1/view1_frontal.jpg").convert("L"))
+def test_radiographs_of_a_release_are_read_at_the_size_they_are_printed(tmp_path):
+    file = tmp_path / "valid" / "patient64541" / "study1" / "view1_frontal.jpg"
+    file.parent.mkdir(parents=True)
+    grey = np.random.default_rng(6).uniform(0, 255, (29, 36)).astype(np.uint8)
+    Image.fromarray(grey).resize((2828, 2320), Image.Resampling.BICUBIC).save(file)
+    small = read_grey_for_print(tmp_path, "patient64541_study1_view1_frontal", (2320, 2828), (232, 283))
+    whole = np.asarray(Image.open(file))
     assert whole.shape == (2320, 2828)
     # means of blocks of ten pixels; the file is decoded at an eighth of its size, which rounds
     blocks = whole[:, :2820].reshape(232, 10, 282, 10).mean(axis=(1, 3)) / 255
