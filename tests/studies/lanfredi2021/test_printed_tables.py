@@ -20,7 +20,6 @@ from salstats.studies.lanfredi2021.printed_tables import (
     interval_widths_and_changed_conclusions_note,
     printed_numbers_of_table,
     printed_table_rows,
-    read_workbooks,
     scores_of_table,
     study_scores,
     table_means_with_study_interval,
@@ -39,17 +38,10 @@ def data(shared) -> Path:
 
 
 @pytest.fixture(scope="module")
-def books(data):
-    return read_workbooks(data)
-
-
-@pytest.fixture(scope="module")
-def made(run, books, data, tmp_path_factory):
-    """The folder made of the workbooks, which are read once, and what was printed."""
+def made(run, tmp_path_factory):
+    """The folder made of the embedded scores, which are those of the workbooks, and what was printed."""
     out = tmp_path_factory.mktemp("lanfredi2021") / "out"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("salstats.studies.lanfredi2021.read_workbooks", lambda _: books)
-        code, said, error = run("lanfredi2021", "--data", data, "-o", out)
+    code, said, error = run("lanfredi2021", "-o", out)
     assert (code, error) == (0, "")
     return out, said
 
@@ -169,16 +161,7 @@ def test_intervals_of_table_2_are_those_of_its_case_means(design, r_data):
         assert np.abs(np.subtract(limits, row[["conf_low", "conf_high"]].to_numpy(float))).max() < R_TOLERANCE
 
 
-def disagreeing(item_key, books):
-    """The rows of an item that are not what was printed."""
-    item = next(i for i in SCORE_ITEMS if i.key == item_key)
-    rows = item.printed.compare(item.make(books).frame)
-    return rows[~rows["equal"]]
-
-
-def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(
-    run, books, data, tmp_path, monkeypatch
-):
+def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(run, tmp_path, monkeypatch):
     true = datasets.load_published
 
     def tampered(name):
@@ -188,18 +171,21 @@ def test_a_printed_number_that_differs_is_named_and_the_exit_code_says_so(
         return table
 
     monkeypatch.setattr(datasets, "load_published", tampered)
-    monkeypatch.setattr("salstats.studies.lanfredi2021.read_workbooks", lambda _: books)
-    code, said, error = run("lanfredi2021", "--data", data, "-o", tmp_path / "out")
+    code, said, error = run("lanfredi2021", "-o", tmp_path / "out")
     assert code == 1
     assert error.count("\n") == 1
     assert "Table 1, gradcam_wag, uniform, sncc: printed 0.029, 0.002, 0.056" in error
     assert "35 of 36" in said
 
 
-def test_a_printed_row_without_scores_is_not_equal(books, monkeypatch):
+def test_a_printed_row_without_scores_is_not_equal(results, monkeypatch):
+    made = results("lanfredi2021", only=("networks",))["networks"]
+    (printed,) = (item.printed for item in SCORE_ITEMS if item.key == "networks")
+    assert printed.compare(made.frame)["equal"].all()
     table = datasets.load_published("lanfredi2021_classification_auc").replace({"model": {"wag": "other"}})
     monkeypatch.setattr(datasets, "load_published", lambda _: table)
-    assert disagreeing("networks", books)["key"].tolist() == ["other"]
+    rows = printed.compare(made.frame)
+    assert rows.loc[~rows["equal"], "key"].tolist() == ["other"]
 
 
 def test_table_1_reads_as_the_study_laid_it_out_itself(printed, data):
@@ -257,9 +243,9 @@ def test_two_inputs_are_one_line_and_exit_2(run, tmp_path, given):
 
 
 @pytest.mark.slow
-def test_without_an_option_the_tables_are_those_of_the_workbooks(run, made, tmp_path, monkeypatch):
+def test_the_workbooks_give_the_tables_made_without_an_option(run, made, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, said, error = run("lanfredi2021")
+    code, said, error = run("lanfredi2021", "--data", data)
     assert (code, error) == (0, "")
     assert "36 of 36 printed rows are equal" in said
     for name in ("table1", "table2", "table3", "table4", "networks", "design", "readers"):
