@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from skimage import filters
 from tests_support import raises
 
@@ -60,7 +61,19 @@ def test_levels_by_hand(name, marked):
     assert set(image[THRESHOLDS[name].kernel(image)]) == set(values[marked])
 
 
-@pytest.mark.parametrize("part", ["some_study_maps", "sample_maps"])
+@pytest.fixture(scope="module")
+def drawn_maps():
+    """Blurred maps of a coarse grid on images of some hundred pixels, the first of which is constant."""
+    rng = np.random.default_rng(7)
+    maps = [("c0", "Edema", np.zeros((20, 20), np.float32), (457, 435), None)]
+    for number in range(1, 200):
+        saliency = gaussian_filter(rng.gamma(0.3, size=(20, 20)), rng.uniform(0.5, 3)).astype(np.float32)
+        shape = tuple(rng.integers(300, 600, 2))
+        maps.append((f"c{number}", "Edema", saliency, shape, None))
+    return maps
+
+
+@pytest.mark.parametrize("part", ["drawn_maps", "sample_maps"])
 @pytest.mark.parametrize("name", LIBRARY)
 def test_masks_of_maps_are_the_library_s_after_the_release_s_clean_up(name, part, request):
     maps = list(request.getfixturevalue(part))
