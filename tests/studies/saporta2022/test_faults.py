@@ -1,7 +1,8 @@
 """The faults (B) and choices (S) of the CheXlocalize scripts (README of the oracle): none is the default.
 
 B2, B6 and S5 (rows joined by position), B4 and S4 (undefined replicates; the estimate), S3 (patients) and S7
-are also what tests of the statistics show on the R oracle; here each is met on the files that showed it.
+are also what tests of the statistics show on the R oracle. Numbers that its README gives are of the oracle's
+files; the others are of studies that are drawn here.
 """
 
 import json
