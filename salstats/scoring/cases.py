@@ -106,7 +106,7 @@ class Finding:
     @cached_property
     def is_present(self) -> bool:
         """True if the truth marks a pixel."""
-        return masks.area(self.runs) > 0
+        return self.marked_share > 0
 
     @cached_property
     def marked_share(self) -> float:
