@@ -94,16 +94,16 @@ def checked_options(
     draws: object,
 ) -> Options:
     """Return checked options for estimates of `term`; `draws` are checked later, against the units."""
-    record = choose_interval(interval, term, with_draws=draws is not None)
+    chosen = choose_interval(interval, term, with_draws=draws is not None)
     check_level(level)
     check_count(n_replicates, "n_replicates")
     generator = as_generator(rng)
     if draws is None:
-        _check_enough_replicates(record, level, n_replicates)
-        return Options(record, level, n_replicates, generator)
+        _check_enough_replicates(chosen, level, n_replicates)
+        return Options(chosen, level, n_replicates, generator)
     matrix = np.asarray(draws)
     n_draws = len(matrix) if matrix.ndim else 0
-    return Options(record, level, n_draws, generator, matrix)
+    return Options(chosen, level, n_draws, generator, matrix)
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,10 @@ class InferredEstimates:
     @property
     def interval_name_of_each_row(self) -> np.ndarray:
         """Name of each row's interval."""
-        record = self.options.interval
-        names = np.full(len(self.estimate), record.name, dtype=object)
-        if record.binary_defaults:
-            names = np.where(self.basis.trials, record.binary_default, names)
+        interval = self.options.interval
+        names = np.full(len(self.estimate), interval.name, dtype=object)
+        if interval.binary_defaults:
+            names = np.where(self.basis.trials, interval.binary_default, names)
         if self.uses_cr2 is not None:
             names = np.where(self.uses_cr2, "cr2", names)
         return names
@@ -232,8 +232,8 @@ def infer(  # noqa: C901
     """
     cells = target.cells
     estimand = target.estimand
-    record = options.interval
-    if record.skips_undefined:
+    interval = options.interval
+    if interval.skips_undefined:
         estimand = replace(estimand, skips_undefined=True)
     means = cells.means()
     estimate = estimand.value(means)
@@ -245,9 +245,9 @@ def infer(  # noqa: C901
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
-    if record.extra_input == "cr2":
+    if interval.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    masks = _row_masks_for_inference(target.term, cells, estimand, record, robust)
+    masks = _row_masks_for_inference(target.term, cells, estimand, interval, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -262,7 +262,7 @@ def infer(  # noqa: C901
             estimand,
             options,
             differences=draw_differences,
-            variances=record.extra_input == "variances",
+            variances=interval.extra_input == "variances",
         )
         mean, standard_deviation, n_defined = moments_and_n_defined(replicates.estimates)
         bias = mean - estimate
@@ -292,9 +292,9 @@ def infer(  # noqa: C901
         trials=masks.trials,
         outlying=masks.outlying_with_few_zeros,
     )
-    basis = _basis_with_interval_inputs(basis, cells, estimand, record, replicates)
+    basis = _basis_with_interval_inputs(basis, cells, estimand, interval, replicates)
     smallest = np.where(membership, cells.smallest_n_in_sample_of_cells()[:, None], np.inf).min(axis=0)
-    if record.extra_input != "cr2":
+    if interval.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
     # limits are added by `_estimates_at_level` below
@@ -333,16 +333,16 @@ def infer(  # noqa: C901
 
 
 def _basis_with_interval_inputs(
-    basis: Basis, cells: Cells, estimand: Estimand, record: Interval, replicates: "Replicates | None"
+    basis: Basis, cells: Cells, estimand: Estimand, interval: Interval, replicates: "Replicates | None"
 ) -> Basis:
     """Return the basis with the numbers that only the limits of some intervals are made from."""
-    if record.kind == "share" or record.binary_defaults:
+    if interval.kind == "share" or interval.binary_defaults:
         # a proportion is the mean of a single cell, and its n the number of scores in this cell
         basis = replace(basis, n=cells.n_defined_scores @ estimand.method_weights)
-    has_paired_shares = record.kind == "share" or bool(basis.trials.any())
-    if record.extra_input == "ratio_means" or (basis.is_ratio and has_paired_shares):
+    has_paired_shares = interval.kind == "share" or bool(basis.trials.any())
+    if interval.extra_input == "ratio_means" or (basis.is_ratio and has_paired_shares):
         basis = replace(basis, ratio_means=ratio_means_and_covariance(cells, estimand))
-    if record.extra_input == "jackknife":
+    if interval.extra_input == "jackknife":
         basis = replace(basis, jackknife=estimates_without_each_unit(cells, estimand))
     if replicates is not None:
         basis = replace(basis, replicates=replicates.estimates)
@@ -352,7 +352,7 @@ def _basis_with_interval_inputs(
 
 
 def _row_masks_for_inference(
-    term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
+    term: str, cells: Cells, estimand: Estimand, interval: Interval, robust: Cr2Variances | None
 ) -> _RowMasksForInference:
     """Return the masks of rows whose interval or test may differ from the usual one.
 
@@ -366,7 +366,7 @@ def _row_masks_for_inference(
     if cells.outside_unit_range is not None:
         outside_unit_range = cells.outside_unit_range @ membership
     trials = np.zeros_like(outside_unit_range)
-    if record.binary_defaults:
+    if interval.binary_defaults:
         trials = _is_of_independent_trials(cells, estimand) & ~outside_unit_range
     outlying = np.zeros_like(outside_unit_range)
     outlying_with_few_zeros = np.zeros_like(outside_unit_range)
@@ -429,30 +429,30 @@ def _robust_df(robust: Cr2Variances, interval: Interval, masks: _RowMasksForInfe
 
 def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredEstimates:
     """Return the estimates with their limits at a level."""
-    record = estimates.options.interval
+    interval = estimates.options.interval
     basis = replace(estimates.basis, level=level)
-    _check_enough_replicates(record, level, estimates.options.n_replicates)
-    interval_limits = record.limits(basis)
+    _check_enough_replicates(interval, level, estimates.options.n_replicates)
+    interval_limits = interval.limits(basis)
     low, high, *_ = interval_limits
     conf_set = None
     zero_in_gap = None
     if isinstance(interval_limits, ConfidenceSets):
         conf_set = interval_limits.description
         zero_in_gap = interval_limits.zero_in_gap
-    if record.binary_defaults and basis.trials.any():
-        trials_low, trials_high, *_ = choose_interval(record.binary_default, basis.term).limits(basis)
+    if interval.binary_defaults and basis.trials.any():
+        trials_low, trials_high, *_ = choose_interval(interval.binary_default, basis.term).limits(basis)
         low = np.where(basis.trials, trials_low, low)
         high = np.where(basis.trials, trials_high, high)
     use_cr2 = np.zeros(len(low), dtype=bool)
-    if record.cr2_rows is not None:
-        use_cr2 = record.cr2_rows(basis)
-    if record.leaves_outlying_to_cr2:
+    if interval.cr2_rows is not None:
+        use_cr2 = interval.cr2_rows(basis)
+    if interval.leaves_outlying_to_cr2:
         use_cr2 = use_cr2 | basis.outlying
     if use_cr2.any():
         t_low, t_high = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low = np.where(use_cr2, t_low, low)
         high = np.where(use_cr2, t_high, high)
-    is_unknown = _has_no_limits(record, basis, estimates.smallest_n_in_sample, use_cr2)
+    is_unknown = _has_no_limits(interval, basis, estimates.smallest_n_in_sample, use_cr2)
     return replace(
         estimates,
         options=replace(estimates.options, level=level),
@@ -466,17 +466,17 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
 
 
 def _has_no_limits(
-    record: Interval, basis: Basis, smallest_n_in_sample: np.ndarray, use_cr2: NDArray[np.bool_]
+    interval: Interval, basis: Basis, smallest_n_in_sample: np.ndarray, use_cr2: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Find rows whose limits are unknown: a sample of one unit, or no variance."""
-    if record.extra_input == "cr2":
+    if interval.extra_input == "cr2":
         # without variance between units the error of an estimate is unknown; intervals of bounded scores and
         # of 0/1 scores know the range of the scores instead
         has_no_variance = ~(basis.std_error > 0)
-        if record.bounded:
+        if interval.bounded:
             has_no_variance &= use_cr2
         return np.asarray(has_no_variance & ~basis.trials)
-    if record.kind == "share":
+    if interval.kind == "share":
         return np.zeros(len(smallest_n_in_sample), dtype=bool)
     return smallest_n_in_sample < 2
 
@@ -507,15 +507,15 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
     )
 
 
-def _check_enough_replicates(record: Interval, level: float, n_replicates: int) -> None:
+def _check_enough_replicates(interval: Interval, level: float, n_replicates: int) -> None:
     """Raise ValueRangeError if replicates or flips are too few for limits between them at a level."""
     # an interval with a scale uses only the standard deviation of the replicates, not their quantiles
-    if record.kind not in ("bootstrap", "flips") or record.scale:
+    if interval.kind not in ("bootstrap", "flips") or interval.scale:
         return
-    enough = fewest_replicates(level, flips=record.kind == "flips")
+    enough = fewest_replicates(level, flips=interval.kind == "flips")
     if n_replicates < enough:
         raise ValueRangeError(
-            Setting("interval", record.name),
+            Setting("interval", interval.name),
             f" needs at least {enough:,} replicates at level {level:.10g}, not {n_replicates:,}",
             hint=Message("give ", Setting("n_replicates", enough), " or more"),
             option="n_replicates",
@@ -571,12 +571,12 @@ def _caution_masks(
 
 def _has_few_df(estimates: InferredEstimates) -> NDArray[np.bool_]:
     """Find rows whose limits are Student's t with few degrees of freedom."""
-    record = estimates.options.interval
-    uses_t = np.full(len(estimates.df), record.kind == "t")
+    interval = estimates.options.interval
+    uses_t = np.full(len(estimates.df), interval.kind == "t")
     if estimates.uses_cr2 is not None:
         uses_t = estimates.uses_cr2
     df = estimates.df
-    if record.bounded or record.leaves_outlying_to_cr2:
+    if interval.bounded or interval.leaves_outlying_to_cr2:
         # these intervals lower the degrees of freedom where few scores differ, and their limits hold
         df = np.maximum(df, estimates.smallest_n_in_sample - 1)
     return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
@@ -589,20 +589,20 @@ def _warn_of_doubtful_limits(
     target = estimates.target
     term = target.term
     keys = target.keys
-    record = estimates.options.interval
+    interval = estimates.options.interval
     resampled = estimates.options.is_resampled
     if estimates.replicates is not None:
-        subject = f"{record.name} intervals" if resampled else "bootstrap tests"
+        subject = f"{interval.name} intervals" if resampled else "bootstrap tests"
         result_warnings.warn_few_units(estimates.smallest_n_in_sample, keys, subject, term)
         result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
     result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
-    if record.extra_input == "cr2":
+    if interval.extra_input == "cr2":
         n_cells = target.estimand.cells_by_rows_mask().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
         result_warnings.warn_rare_tasks_in_averages(
             estimates.smallest_n_in_sample, is_average=n_cells > n_cells_of_group, keys=keys
         )
-    elif record.kind != "share":
+    elif interval.kind != "share":
         is_few = result_warnings.has_few_df(estimates.df)
         if resampled:
             is_few = estimates.smallest_n_in_sample < result_warnings.MIN_RESAMPLED_UNITS
@@ -614,7 +614,7 @@ def _warn_of_doubtful_limits(
         is_sparse = estimates.cautions.get(MOSTLY_ZEROS, no_rows)
         result_warnings.warn_mostly_zeros(is_sparse, _count_nonzero_units(target), estimates.n_units, keys)
     result_warnings.warn_degenerate_or_missing_limits(
-        record.name,
+        interval.name,
         target,
         (estimates.conf_low, estimates.conf_high),
         estimates.estimate,
