@@ -166,9 +166,9 @@ def _rows_with_panels(
 
 def _x_title(rows: pd.DataFrame, labels: Labels) -> str:
     """Return the title of the horizontal axis: the user's label, else the operation of each metric."""
-    label = labels.column("fraction")
-    if label != Labels().column("fraction"):
-        return label
+    user_label = labels.user_column_label("fraction")
+    if user_label is not None:
+        return user_label
     operations = [
         _OPERATIONS.get(str(metric), str(metric)) for metric in labels.order("metric", rows["metric"])
     ]
@@ -177,9 +177,7 @@ def _x_title(rows: pd.DataFrame, labels: Labels) -> str:
 
 def _mean_probability_title(labels: Labels) -> str:
     """Return the title of the vertical axis: the user's label, else "Mean probability"."""
-    label = labels.column("prob")
-    has_own_label = label != Labels().column("prob")
-    return label if has_own_label else "Mean probability"
+    return labels.user_column_label("prob") or "Mean probability"
 
 
 def _caption_sentences(points: Estimates, labels: Labels, *, has_bands: bool) -> list[str]:
@@ -195,12 +193,8 @@ def _caption_sentences(points: Estimates, labels: Labels, *, has_bands: bool) ->
 
 def _metric_names_in_sentences(points: Estimates, labels: Labels) -> dict[str, str]:
     """Return the user's label of each metric, or else its key: "insertion", where a title has "Insertion"."""
-    names = {}
-    for metric in points.distinct_values("metric"):
-        label = labels.value("metric", metric)
-        has_own_label = label != Labels().value("metric", metric)
-        names[metric] = label if has_own_label else str(metric)
-    return names
+    metrics = points.distinct_values("metric")
+    return {metric: labels.user_value_label("metric", metric) or str(metric) for metric in metrics}
 
 
 def _direction_note(metric_names: Mapping[str, str]) -> str:

@@ -263,13 +263,10 @@ def overlay_figure(
 
 def _legend_text_of_kinds(labels: Labels, replacements: Mapping[str, str]) -> dict[str, str]:
     """Return the text of each kind of outline and mark: the user's label, else its replacement or default."""
-    unlabelled = Labels()
     default_texts = {**_OUTLINE_NAMES, **_MARK_NAMES}
     texts = {**default_texts, **replacements}
     for kind in default_texts:
-        label = labels.column(kind)
-        if label != unlabelled.column(kind):
-            texts[kind] = label
+        texts[kind] = labels.user_column_label(kind) or texts[kind]
     return texts
 
 

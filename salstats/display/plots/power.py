@@ -351,9 +351,7 @@ def _target_line_layers(plan: pd.DataFrame, show: str) -> list[Any]:
 
 def _x_title(labels: Labels) -> str:
     """Return the title of the horizontal axis: the user's label, else "Cases"."""
-    label = labels.column("n_cases")
-    has_own_label = label != Labels().column("n_cases")
-    return label if has_own_label else "Cases"
+    return labels.user_column_label("n_cases") or "Cases"
 
 
 def _y_title(plan: pd.DataFrame, show: str) -> str:

@@ -246,9 +246,9 @@ def _number_text(number: float) -> str:
 
 def _y_title(estimates: Estimates, labels: Labels) -> str:
     """Return the title of the vertical axis: the user's label, else the mean of the metric."""
-    label = labels.column("estimate")
-    if label != Labels().column("estimate"):
-        return label
+    user_label = labels.user_column_label("estimate")
+    if user_label is not None:
+        return user_label
     metric = estimates.only_value("metric")
     term = estimates.only_term
     if metric is not None and not estimates.distinct_values("term"):

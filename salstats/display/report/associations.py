@@ -13,7 +13,6 @@ from salstats.display.report.wording import (
     used_adjustment_procedure,
 )
 from salstats.display.text.format import counted
-from salstats.display.text.labels import Labels
 from salstats.stats.models.formulas import parse_formula
 
 #: Decimals of correlations and areas.
@@ -158,6 +157,6 @@ def _tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
 def target_phrase(areas: Estimates, wording: Wording) -> str:
     """Return what an area discriminates: the presence of the finding, or a column by its label."""
     response = str(areas.frame["response"].iloc[0])
-    if response == "label" and wording.labels.column("label") == Labels().column("label"):
+    if response == "label" and wording.labels.user_column_label("label") is None:
         return " for the presence of the finding"
     return f" for {wording.column(response)}"

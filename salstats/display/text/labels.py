@@ -215,6 +215,16 @@ class Labels:
             return _heading_from_name(name)
         return _COLUMN_HEADINGS.get(name) or _heading_from_name(name)
 
+    def user_column_label(self, name: str) -> str | None:
+        """Return the heading that a user gave to a column, None where it has that of the package."""
+        label = self.column(name)
+        return None if label == Labels().column(name) else label
+
+    def user_value_label(self, column: str, value: Hashable) -> str | None:
+        """Return the label that a user gave to a value of a column, None where it has that of the package."""
+        label = self.value(column, value)
+        return None if label == Labels().value(column, value) else label
+
     # sources of a label one after the other, the user's first
     def value(self, column: str, value: Hashable) -> str:  # noqa: C901
         """Return the label of one value of a column."""

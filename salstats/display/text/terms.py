@@ -367,10 +367,9 @@ def _heading_and_text(term: str, variables: Sequence[TermVariable], labels: Labe
 
     A label that a user gave to the term replaces both.
     """
-    label = labels.value("term", term)
-    default_label = Labels().value("term", term)
-    if label != default_label:
-        return "", label
+    user_label = labels.user_value_label("term", term)
+    if user_label is not None:
+        return "", user_label
     names = [variable_text(variable.name, labels) for variable in variables]
     if not any(variable.level for variable in variables):
         return "", TIMES.join(names)
