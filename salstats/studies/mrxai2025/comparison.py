@@ -137,15 +137,15 @@ def case_flow_and_counts(comparison: ToolComparison) -> ItemResult:
     flow = ss.case_flow(scores, reference=reference, unit=patient_unit_or_none(scores))
     return ItemResult(
         flow,
-        _case_counts_by_reason_table(scores),
+        _cases_and_patients_by_exclusion_reason_table(scores),
         ss.plot_flow(flow, labels=comparison.names, width=183),
         slice="every case",
         note=_exclusion_rule_note(comparison.scores),
     )
 
 
-def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
-    """Count the cases and patients in the file, left out for each reason, and compared."""
+def _cases_and_patients_by_exclusion_reason_table(scores: pd.DataFrame) -> GT:
+    """Make a table of the cases and patients in the file, left out for each reason, and compared."""
     cases = scores.drop_duplicates("case")
     reason_of_case = scores.groupby("case")["reason"].first()
     reasons = cases["case"].map(reason_of_case)

@@ -154,7 +154,7 @@ def simulated_masks_maker(*simulation_names: str) -> Callable[[Any], ItemResult]
         figure = plot_masks({name: simulations.series[name] for name in simulation_names})
         return ItemResult(
             sizes,
-            _mask_pixels_table(sizes),
+            _mask_pixels_of_each_step_table(sizes),
             figure,
             note=note_text(_SHAPE_NOTE, steps_note(simulation_names)),
         )
@@ -184,7 +184,7 @@ def steps_note(simulations: Sequence[str]) -> str:
     return " ".join([STEPS_NOTE, *sentences])
 
 
-def _mask_pixels_table(sizes: pd.DataFrame) -> GT:
+def _mask_pixels_of_each_step_table(sizes: pd.DataFrame) -> GT:
     """Make a table of the pixels of truth, explanation and overlap of each step.
 
     The column `n_mask` has the pixels of the explanation, which is the mask compared with the truth.
@@ -200,7 +200,7 @@ def _mask_pixels_table(sizes: pd.DataFrame) -> GT:
 def _measures_by_step_table(scores: pd.DataFrame) -> GT:
     """Make a table of the measures of each step side by side."""
     keys = ["simulation", "step", "shift", "scale"]
-    measures = [_joined_measure_key(key) for key in measure_key_of_each_row(scores)]
+    measures = [_joined_measure_key(key) for key in metric_form_and_penalty_of_each_row(scores)]
     steps = scores.assign(measure=measures).pivot(index=keys, columns="measure", values="score")
     # A pivot sorts its rows; the simulations and steps are put back into their order.
     order = scores.set_index(keys).index.unique()
@@ -246,7 +246,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
     height, width = next(iter(series.values())).truth.shape
     lines = pd.concat([_outlines(name, masks) for name, masks in series.items()], ignore_index=True)
     # Rows of pixels count downwards, so that the texts stand just below the image.
-    texts = _step_texts(series).assign(x=0.0, y=1.03 * height)
+    texts = _shift_and_size_text_of_each_step(series).assign(x=0.0, y=1.03 * height)
     for frame in (lines, texts):
         frame["simulation"] = pd.Categorical(frame["simulation"], names, ordered=True)
     n_steps = max(len(masks.masks) for masks in series.values())
@@ -301,10 +301,10 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
     )
 
 
-def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
+def _shift_and_size_text_of_each_step(masks_by_simulation: Mapping[str, MaskSeries]) -> pd.DataFrame:
     """Write shift and size of each step: `simulation, step, text`."""
     rows = []
-    for name, masks in series.items():
+    for name, masks in masks_by_simulation.items():
         for step, (shift, scale) in enumerate(zip(masks.shifts, masks.scales, strict=True), start=1):
             rows.append((name, step, f"{signed_text(shift)} px, \u00d7{fixed_text(scale, 2)}"))
     return pd.DataFrame(rows, columns=["simulation", "step", "text"])
@@ -312,7 +312,7 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
 
 def plot_simulated_score_curves(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
-    rows = scores.assign(measure=[_STYLES[key].text for key in measure_key_of_each_row(scores)])
+    rows = scores.assign(measure=[_STYLES[key].text for key in metric_form_and_penalty_of_each_row(scores)])
     hidden = _measures_hidden_by_penalised_curve(rows)
     rows = rows[~rows["measure"].isin(hidden)].reset_index(drop=True)
     simulations = list(dict.fromkeys(rows["simulation"]))
@@ -375,7 +375,7 @@ def plot_simulated_score_curves(scores: pd.DataFrame) -> Figure:
     )
 
 
-def measure_key_of_each_row(scores: pd.DataFrame) -> list[MeasureKey]:
+def metric_form_and_penalty_of_each_row(scores: pd.DataFrame) -> list[MeasureKey]:
     """Return each row's metric, form and size penalty, which together name a measure."""
     forms = scores["form"].fillna("")
     penalties = scores["size_penalty"].fillna("")
