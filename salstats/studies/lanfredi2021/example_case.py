@@ -134,7 +134,7 @@ def sd_of_sampled_auc_by_sample_size(recordings: Recordings) -> ItemResult:
     return ItemResult(
         spread,
         table,
-        plot_sd_of_sampled_auc(drawn_spread),
+        plot_mean_auc_sd_by_sampled_pixels(drawn_spread),
         slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
@@ -172,8 +172,11 @@ def sampled_beside_exact_auc(recordings: Recordings) -> ItemResult | None:
 
 
 @keep_call_in_figure
-def plot_sd_of_sampled_auc(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
-    """Plot the standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
+def plot_mean_auc_sd_by_sampled_pixels(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
+    """Plot the mean SD of sampled AUC and sAUC by the number of sampled pixels, both axes logarithmic.
+
+    A line per method; the mean is over cases and readers.
+    """
     labels = Labels(STUDY_LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:
@@ -222,7 +225,10 @@ def plot_sd_of_sampled_auc(spread: pd.DataFrame, *, width: float = COLUMN_MM) ->
 
 
 def _sampled_sd_notes(spread: pd.DataFrame, drawn_rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Write the notes of `plot_sd_of_sampled_auc`; `drawn_rows` are those rows of `spread` that are drawn."""
+    """Write the notes of `plot_mean_auc_sd_by_sampled_pixels`.
+
+    `drawn_rows` are those rows of `spread` that are drawn.
+    """
     n_cases = counted(drawn_rows["case"].nunique(), "case")
     n_readers = counted(drawn_rows["reader"].nunique(), "reader")
     notes = [f"Mean SD over {n_cases} and {n_readers}.", "Dashed: 1 / √n."]

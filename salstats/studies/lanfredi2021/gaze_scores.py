@@ -19,7 +19,7 @@ from salstats.scoring.gaze import center_bias_of
 from salstats.studies.lanfredi2021.layouts import (
     LABELS,
     SHUFFLED,
-    add_width_ratio_and_chance_columns,
+    add_width_ratio_and_excludes_chance_columns,
     means_with_published_interval,
 )
 from salstats.study import Study
@@ -122,7 +122,7 @@ def scored_recordings(
     unscored = Recordings(
         study, options, labels, bias, all_scores=pd.DataFrame(), jobs=jobs, progress=progress
     )
-    scores = scores_with_center_bias(
+    scores = scores_by_left_out_reader(
         unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed
     )
     if rows_with_required_readers(scores)["score"].isna().all():
@@ -135,8 +135,11 @@ def scored_recordings(
     return replace(unscored, all_scores=scores)
 
 
-def scores_with_center_bias(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
-    """Score a study with one centre bias; rows are named by `with_mixing_and_subset`."""
+def scores_by_left_out_reader(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
+    """Score a study with one centre bias: a row per case, method, left-out reader and metric.
+
+    `with_mixing_and_subset` names the rows.
+    """
     scores = ss.score_gaze(
         recordings.study,
         n_readers=recordings.options.n_readers,
@@ -249,7 +252,7 @@ def means_with_clustered_and_study_intervals(
     with "study_".
     """
     keys = list(by)
-    clustered = means_by_mixing(rows, keys)
+    clustered = mean_rows_of_each_mixing(rows, keys)
     defined = rows[rows["score"].notna()]
     published = means_with_published_interval(defined, keys, "score", "case")[
         [*keys, "conf_low", "conf_high"]
@@ -257,15 +260,15 @@ def means_with_clustered_and_study_intervals(
     published = published.rename(
         columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"}
     )
-    compared = add_width_ratio_and_chance_columns(
+    compared = add_width_ratio_and_excludes_chance_columns(
         clustered.merge(published, on=keys, how="left", validate="1:1")
     )
     # Intervals of these recordings are computed by the study's formula, but nobody has published them.
     return sorted_as_printed(compared.rename(columns=lambda name: name.replace("published_", "study_")), keys)
 
 
-def means_by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return means with t intervals, cases as clusters.
+def mean_rows_of_each_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return a row per keys and mixing, with the mean and its t interval, cases as clusters.
 
     Each mixing is summarised by itself, since a method has a score of the same case for each of its mixings.
     """

@@ -94,7 +94,7 @@ def means_with_published_interval(
     return pd.DataFrame(columns).reset_index()
 
 
-def add_width_ratio_and_chance_columns(rows: pd.DataFrame) -> pd.DataFrame:
+def add_width_ratio_and_excludes_chance_columns(rows: pd.DataFrame) -> pd.DataFrame:
     """Add `width_ratio`, and whether the published and the new interval exclude the score of chance."""
     width = rows["conf_high"] - rows["conf_low"]
     published_width = rows["published_conf_high"] - rows["published_conf_low"]

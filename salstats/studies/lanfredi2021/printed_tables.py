@@ -26,7 +26,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NO_MIXING,
     STUDY_LABELS,
     UNMIXED,
-    means_by_mixing,
+    mean_rows_of_each_mixing,
     rows_of_table_2,
     sorted_as_printed,
     with_mixing_column,
@@ -39,7 +39,7 @@ from salstats.studies.lanfredi2021.layouts import (
     INTERVAL_FORMULA,
     LAYOUTS,
     SHUFFLED,
-    add_width_ratio_and_chance_columns,
+    add_width_ratio_and_excludes_chance_columns,
     means_with_published_interval,
     rows_of_table,
 )
@@ -267,10 +267,11 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
     for number in LAYOUTS:
         table_scores = scores_of_table(scores, number)
         if len(table_scores):
-            clustered.append(means_by_mixing(table_scores, ["subset", *MEAN_KEYS]).assign(table=number))
+            table_means = mean_rows_of_each_mixing(table_scores, ["subset", *MEAN_KEYS])
+            clustered.append(table_means.assign(table=number))
     means = with_no_mixing_as_missing(pd.concat(clustered))
     rows = study_formula_limits_of_tables(scores).merge(means, on=ROW_KEYS, how="left", validate="one_to_one")
-    rows = add_width_ratio_and_chance_columns(rows)
+    rows = add_width_ratio_and_excludes_chance_columns(rows)
     mean_columns = [column for column in means.columns if column not in ROW_KEYS]
     first_columns = [*ROW_KEYS, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
@@ -346,13 +347,13 @@ def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     ]
     means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
-    rows = add_width_ratio_and_chance_columns(rows)
+    rows = add_width_ratio_and_excludes_chance_columns(rows)
     rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
-    return ItemResult(rows, _reader_and_network_intervals_table(rows, scores.table_1_3_4_scores))
+    return ItemResult(rows, _intervals_over_readers_and_over_networks_table(rows, scores.table_1_3_4_scores))
 
 
-def _reader_and_network_intervals_table(rows: pd.DataFrame, scores: pd.DataFrame) -> GT:
-    """Make the table of `intervals_for_readers_and_networks`."""
+def _intervals_over_readers_and_over_networks_table(rows: pd.DataFrame, scores: pd.DataFrame) -> GT:
+    """Make a table by method, mixing and metric: intervals as in the study, over readers, over networks."""
     labels = Labels(STUDY_LABELS)
     n_readers = scores["reader"].nunique()
     n_trainings = scores["seed"].nunique()

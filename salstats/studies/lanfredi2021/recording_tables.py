@@ -20,12 +20,12 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     STUDY_LABELS,
     Recordings,
     main_method_and_mixing,
-    means_by_mixing,
+    mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
     printed_row_names,
     rows_of_table_2,
     rows_with_required_readers,
-    scores_with_center_bias,
+    scores_by_left_out_reader,
     sorted_as_printed,
     with_mixing_in_methods,
     with_no_mixing_as_missing,
@@ -223,7 +223,7 @@ def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.D
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
-    return rows_with_required_readers(scores_with_center_bias(recordings, center_bias, metrics=SHUFFLED))
+    return rows_with_required_readers(scores_by_left_out_reader(recordings, center_bias, metrics=SHUFFLED))
 
 
 def shuffled_metrics_by_center_bias(
@@ -278,7 +278,7 @@ def mean_changes_of_shuffled_metrics(
         suffixes=("_all", "_others"),
     )
     pairs["score"] = pairs["score_others"] - pairs["score_all"]
-    changes = means_by_mixing(pairs, MEAN_KEYS)
+    changes = mean_rows_of_each_mixing(pairs, MEAN_KEYS)
     defined = pairs[pairs["score"].notna()]
     groups = defined.assign(size=defined["score"].abs()).groupby(MEAN_KEYS)
     means = pd.DataFrame(

@@ -18,7 +18,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     ScoringOptions,
     main_method_and_mixing,
-    means_by_mixing,
+    mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
     printed_row_names,
     rows_of_table_2,
@@ -419,7 +419,7 @@ def test_each_mixing_has_means_of_its_own():
     rows = rows.assign(method="gradcam_wag", metric="sncc", score=[0.1, 0.3, 0.5, 0.9])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        means = means_by_mixing(rows, ["mixing", "method", "metric"])
+        means = mean_rows_of_each_mixing(rows, ["mixing", "method", "metric"])
     assert list(means)[:3] == ["mixing", "method", "metric"]
     assert means["estimate"].tolist() == pytest.approx([0.2, 0.7])
     assert (means["n_units"] == 2).all()

@@ -10,7 +10,7 @@ import pytest
 from salstats.studies.lanfredi2021.layouts import (
     CHANCE_SCORE,
     LABELS,
-    add_width_ratio_and_chance_columns,
+    add_width_ratio_and_excludes_chance_columns,
     means_with_published_interval,
     rows_of_table,
 )
@@ -72,14 +72,18 @@ def test_chance_is_0_of_correlations_and_one_half_of_areas():
             "conf_low": [-0.1, 0.45], "conf_high": [0.5, 0.55],
         }
     )  # fmt: skip
-    rows = add_width_ratio_and_chance_columns(intervals)
+    rows = add_width_ratio_and_excludes_chance_columns(intervals)
     assert np.isclose(rows["width_ratio"], [3, 0.5]).all()
     assert rows["published_excludes_chance"].tolist() == [True, False]
     assert rows["excludes_chance"].tolist() == [False, False]
     # limits belong to the interval
-    at_chance = add_width_ratio_and_chance_columns(intervals.assign(conf_low=[0, 0.4], conf_high=[0.5, 0.5]))
+    at_chance = add_width_ratio_and_excludes_chance_columns(
+        intervals.assign(conf_low=[0, 0.4], conf_high=[0.5, 0.5])
+    )
     assert at_chance["excludes_chance"].tolist() == [False, False]
-    below_chance = add_width_ratio_and_chance_columns(intervals.assign(conf_low=-0.3, conf_high=[-0.1, 0.4]))
+    below_chance = add_width_ratio_and_excludes_chance_columns(
+        intervals.assign(conf_low=-0.3, conf_high=[-0.1, 0.4])
+    )
     assert below_chance["excludes_chance"].tolist() == [True, True]
 
 
@@ -90,4 +94,4 @@ def test_a_width_of_zero_has_no_ratio():
             "conf_low": 0.1, "conf_high": 0.3,
         }
     )  # fmt: skip
-    assert add_width_ratio_and_chance_columns(rows)["width_ratio"].isna().all()
+    assert add_width_ratio_and_excludes_chance_columns(rows)["width_ratio"].isna().all()

@@ -15,7 +15,7 @@ from salstats import datasets
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
-from salstats.studies.lanfredi2021.layouts import add_width_ratio_and_chance_columns
+from salstats.studies.lanfredi2021.layouts import add_width_ratio_and_excludes_chance_columns
 from salstats.studies.lanfredi2021.printed_tables import (
     interval_widths_and_changed_conclusions_note,
     printed_numbers_of_table,
@@ -374,10 +374,11 @@ def make_rows():
 
 
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
-    said = interval_widths_and_changed_conclusions_note(add_width_ratio_and_chance_columns(make_rows()))
+    compared = add_width_ratio_and_excludes_chance_columns(make_rows())
+    said = interval_widths_and_changed_conclusions_note(compared)
     assert "1 of 2 intervals are narrower" in said
     assert said.endswith("changes in 1: Table 1, a, sNCC")
-    same = add_width_ratio_and_chance_columns(make_rows().iloc[1:])
+    same = add_width_ratio_and_excludes_chance_columns(make_rows().iloc[1:])
     assert interval_widths_and_changed_conclusions_note(same).endswith("changes in 0: none")
 
 
