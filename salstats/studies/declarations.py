@@ -110,11 +110,11 @@ class PrintedNumbers:
             "equal": printed == computed,
         }
 
-    def printed_values(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return what was printed of the frame's rows, by their index, in the columns of `PRINTED_COLUMNS`.
+    def published_numbers_of_each_row(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the numbers printed for each row of a frame: its index and the columns of `PRINTED_COLUMNS`.
 
-        `printed_source` is "article", or the other place where a row was printed; it is missing for rows
-        that were not printed.
+        `printed_source` is "article", or the other place where a row was printed. Numbers and source are
+        missing for rows that were not printed.
         """
         keys = list(self.keys)
         frame_keys = self.select(frame)[keys]

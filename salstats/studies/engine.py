@@ -295,7 +295,7 @@ def _add_printed_columns(item: StudyItem, frame: pd.DataFrame) -> pd.DataFrame:
     for printed in item.printings:
         if not printed.applies(frame):
             continue
-        printed_numbers = printed.printed_values(frame).dropna(subset=PRINTED_SOURCE)
+        printed_numbers = printed.published_numbers_of_each_row(frame).dropna(subset=PRINTED_SOURCE)
         filled_rows = numbers.dropna(how="all").index
         unfilled_numbers = printed_numbers.drop(index=filled_rows, errors="ignore")
         numbers = numbers.combine_first(unfilled_numbers)

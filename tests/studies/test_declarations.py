@@ -48,14 +48,14 @@ def test_a_missing_number_stays_missing():
 
 def test_printed_values_stand_beside_the_rows_that_were_printed():
     frame = pd.DataFrame({"task": ["c", "b", "a"], "estimate": 0.3}, index=[7, 3, 5])
-    values = PRINTED.printed_values(frame)
+    values = PRINTED.published_numbers_of_each_row(frame)
     assert values.index.tolist() == [7, 3, 5]
     assert values["printed"].tolist() == pytest.approx([np.nan, 0.5, 0.124], nan_ok=True)
     assert values["printed_source"].fillna("").tolist() == ["", "article", "article"]
     selected = PrintedNumbers(
         PRINTED.rows, ("task",), ("estimate",), select=lambda rows: rows[rows["task"] != "a"], source="page"
     )
-    values = selected.printed_values(frame)
+    values = selected.published_numbers_of_each_row(frame)
     assert values.index.tolist() == [7, 3]
     assert values["printed_source"].fillna("").tolist() == ["", "page"]
 
