@@ -4,7 +4,6 @@ import argparse
 import csv
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
@@ -16,26 +15,26 @@ SERIES_FORM = "METHOD[:MODEL[:SEED]]=DIR"
 MIN_REPLICATES = 40
 
 
-def named_folder_reader(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
-    """Return a reader of NAME=DIR, which gives the name and the folder.
+def name_and_folder_parser(form_of_option: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
+    """Return a function that splits an option's text NAME=DIR into the name and the folder.
 
     Parameters
     ----------
-    form : str
-        Form of the option, for the error.
+    form_of_option : str
+        Form of the option, such as NAME=DIR, for the error.
     unnamed : bool
         Read DIR alone too, with an empty name: a folder of folders, see `folder_by_series_name`.
     """
 
-    def read(text: str) -> tuple[str, str]:
+    def parse(text: str) -> tuple[str, str]:
         name, equals, folder = text.partition("=")
         if unnamed and not equals:
             return "", text
         if not name or not folder:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not {form_of_option}")
         return name, folder
 
-    return read
+    return parse
 
 
 def folder_by_series_name(named_folders: Iterable[tuple[str, str]], option: str) -> dict[str, str] | None:
@@ -82,13 +81,13 @@ def names_in(values: Sequence[str] | None) -> list[str] | None:
     return names
 
 
-def values_by_option_and_method(**values: list[str] | None) -> dict[str, Any]:
+def values_by_option_and_method(**values: list[str] | None) -> dict[str, str | dict[tuple[None, str], str]]:
     """Return options that make masks by their names, without those that are None.
 
     An option of one value or file, which holds for all methods, is a str. One such as ig=100,lrp=80 is a
     dict of the values by (None, method), where None stands for all tasks.
     """
-    options: dict[str, Any] = {}
+    options: dict[str, str | dict[tuple[None, str], str]] = {}
     for name, texts in values.items():
         if texts is None:
             continue

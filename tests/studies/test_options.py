@@ -11,28 +11,28 @@ from salstats.studies.options import (
     SERIES_FORM,
     check_enough_replicates,
     folder_by_series_name,
-    named_folder_reader,
+    name_and_folder_parser,
     names_in,
     values_by_option_and_method,
 )
 
 
 def test_a_named_folder_is_split_at_the_first_equals_sign():
-    assert named_folder_reader(SERIES_FORM)("gradcam:vit=maps/a=b") == ("gradcam:vit", "maps/a=b")
+    assert name_and_folder_parser(SERIES_FORM)("gradcam:vit=maps/a=b") == ("gradcam:vit", "maps/a=b")
 
 
 @pytest.mark.parametrize("text", ["maps", "=maps", "gradcam="])
 def test_a_folder_needs_a_name_and_a_name_a_folder(text):
     with pytest.raises(argparse.ArgumentTypeError, match="METHOD"):
-        named_folder_reader(SERIES_FORM)(text)
+        name_and_folder_parser(SERIES_FORM)(text)
 
 
 def test_a_folder_of_folders_needs_no_name_where_that_is_allowed():
-    read = named_folder_reader(SERIES_FORM, unnamed=True)
-    assert read("maps") == ("", "maps")
-    assert read("gradcam=maps") == ("gradcam", "maps")
+    parse = name_and_folder_parser(SERIES_FORM, unnamed=True)
+    assert parse("maps") == ("", "maps")
+    assert parse("gradcam=maps") == ("gradcam", "maps")
     with pytest.raises(argparse.ArgumentTypeError):
-        read("=maps")
+        parse("=maps")
 
 
 def test_without_folders_there_is_no_option():

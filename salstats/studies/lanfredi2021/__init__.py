@@ -45,7 +45,7 @@ from salstats.studies.lanfredi2021.recording_tables import (
     table_2_normal_and_abnormal_images,
     table_maker,
 )
-from salstats.studies.options import SERIES_FORM, folder_by_series_name, named_folder_reader
+from salstats.studies.options import SERIES_FORM, folder_by_series_name, name_and_folder_parser
 from salstats.studies.study_parser import Parser
 
 _DESCRIPTION = """\
@@ -173,7 +173,7 @@ def _add_options(parser: Parser) -> None:
         ("--class-maps", "maps of all classes, with probabilities, to be mixed in each way"),
         ("--masks", "masks of a method, scored as maps of 0 and 1"),
     ):
-        add(name, type=named_folder_reader(SERIES_FORM), action="append", default=[], metavar=SERIES_FORM,
+        add(name, type=name_and_folder_parser(SERIES_FORM), action="append", default=[], metavar=SERIES_FORM,
             help=f"{folder_help}; may be repeated")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="radiographs, IMAGE.jpg or .png, to lay Fig. 1 over one")
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")

@@ -35,7 +35,7 @@ from salstats.studies.mrxai2025.simulations import (
     simulated_score_curves_maker,
 )
 from salstats.studies.mrxai2025.tool_estimates import PickRule, ToolComparisonOptions
-from salstats.studies.options import check_enough_replicates, named_folder_reader
+from salstats.studies.options import check_enough_replicates, name_and_folder_parser
 from salstats.studies.study_parser import Parser
 from salstats.study import Study
 
@@ -168,7 +168,7 @@ def _add_options(parser: Parser) -> None:
     add("--simulations", action="store_true", help="the simulations, which need no data")
     add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
     for name, folder_help in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
-        add(name, type=named_folder_reader(_TOOL_FORM), action="append", default=[], metavar=_TOOL_FORM,
+        add(name, type=name_and_folder_parser(_TOOL_FORM), action="append", default=[], metavar=_TOOL_FORM,
             help=f"{folder_help}, a file per case; may be repeated")  # fmt: skip
     add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
     add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")

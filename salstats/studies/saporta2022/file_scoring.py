@@ -27,7 +27,7 @@ from salstats.studies.options import (
     SERIES_FORM,
     check_enough_replicates,
     folder_by_series_name,
-    named_folder_reader,
+    name_and_folder_parser,
     names_in,
     values_by_option_and_method,
 )
@@ -71,7 +71,7 @@ def add_options(parser: Parser) -> None:
         help="replicates that eval.py or a run wrote, in the place of --data; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     for name, folder in (("--maps", "--data"), ("--validation-maps", "--validation")):
-        add(name, type=named_folder_reader(SERIES_FORM, unnamed=True), action="append", default=[],
+        add(name, type=name_and_folder_parser(SERIES_FORM, unnamed=True), action="append", default=[],
             metavar=SERIES_FORM,
             help=f"maps of a method, where {folder} does not hold them alone; may be repeated")  # fmt: skip
     add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")

@@ -459,10 +459,13 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
     full slice.
     """
     given = values_by_option_and_method(cutoff=texts).get("cutoff", {})
+    text_by_method: dict[str | None, str]
     if isinstance(given, str):
-        given = {(None, None): given}
+        text_by_method = {None: given}
+    else:
+        text_by_method = {method: text for (_, method), text in given.items()}
     cutoffs: dict[Key, float] = {}
-    for (_, method), text in given.items():
+    for method, text in text_by_method.items():
         try:
             cutoffs[None, method] = float(text)
         except ValueError:
