@@ -19,8 +19,10 @@ from salstats.stats.models.mixed.terms import (
 
 #: Standard deviations (over sigma) below this may be zero: the derivative by the variance at zero decides.
 _SMALL_DEVIATION = 3e-3
-#: Standard deviation (over sigma) from which the search continues where zero is not the optimum.
-_RESTART_DEVIATION = 0.05
+#: Standard deviations (over sigma) from which the search continues where zero is not the optimum: the first
+#: one with a lower deviance. They are halved, so that it is at least 0.7 of a single optimum, from where
+#: Newton's steps lead to that optimum and not to zero.
+_RESTART_DEVIATIONS = (0.05, 0.025, 0.0125, 0.00625, 0.003125)
 #: Largest derivative of the deviance by a theta, per row, at an optimum.
 _GRADIENT_TOLERANCE = 1e-8
 #: Newton's steps end once all derivatives per row are below this, far below what an optimum needs.
@@ -127,24 +129,29 @@ class DevianceSearch:
             for root, term in zip(roots, self.terms, strict=True)
         ]
         gradients = evaluate_deviance(self.products, zeroed_factors, reml=self.reml).gradients
-        # Two candidates, both with zero where zero is an optimum: elsewhere variances are kept, or raised.
+        # Variances are zero where zero is an optimum; elsewhere they are kept, or raised if that is better.
         kept = list(relative_factors)
-        raised = list(relative_factors)
+        directions_to_raise = {}
         for k, term in enumerate(self.terms):
             slope, direction = _deviance_slope_and_zero_variance_direction(
                 roots[k], gradients[k], correlated=term.correlated
             )
             if slope >= -_GRADIENT_TOLERANCE * self.products.n_rows:
                 kept[k] = zeroed_factors[k]
-                raised[k] = zeroed_factors[k]
             else:
-                root = np.hstack([roots[k], _RESTART_DEVIATION * direction])
-                raised[k] = _triangular_factor(root, correlated=term.correlated)
+                directions_to_raise[k] = direction
         kept_theta = theta_entries(kept, self.terms)
-        raised_theta = theta_entries(raised, self.terms)
-        raised_deviance = self(raised_theta)[0]
-        if raised_deviance < self(kept_theta)[0]:
-            return _ThetaAfterRaise(raised_theta, was_raised=True)
+        if not directions_to_raise:
+            return _ThetaAfterRaise(kept_theta, was_raised=False)
+        kept_deviance = self(kept_theta)[0]
+        for deviation in _RESTART_DEVIATIONS:
+            raised = list(kept)
+            for k, direction in directions_to_raise.items():
+                root = np.hstack([roots[k], deviation * direction])
+                raised[k] = _triangular_factor(root, correlated=self.terms[k].correlated)
+            raised_theta = theta_entries(raised, self.terms)
+            if self(raised_theta)[0] < kept_deviance:
+                return _ThetaAfterRaise(raised_theta, was_raised=True)
         return _ThetaAfterRaise(kept_theta, was_raised=False)
 
     def _newton_optimum(self, theta: np.ndarray) -> OptimalTheta:

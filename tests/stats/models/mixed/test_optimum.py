@@ -66,3 +66,21 @@ def test_zero_is_left_where_a_variance_is_better():
             scaled.products, relative_covariance_factors(found.theta, scaled.terms), reml=True
         ).gradients
         assert np.diag(slopes[0]).min() > -1e-6
+
+
+@pytest.mark.parametrize("start", [-1.0, 1.0])
+@pytest.mark.parametrize("ratio", [0.7, 1.0002, 1.001, 1.3, 20.0])
+def test_the_standard_deviation_of_a_balanced_design_is_that_of_its_mean_squares(ratio, start):
+    rng = np.random.default_rng(3)
+    case = np.repeat(np.arange(20), 4)
+    values = rng.normal(size=(20, 4))
+    mean_square_within = values.var(axis=1, ddof=1).mean()
+    means = values.mean(axis=1)
+    within = values - means[:, None]
+    # ratio of the mean square between cases to that within
+    means = (means - means.mean()) * np.sqrt(ratio * mean_square_within / (4 * means.var(ddof=1)))
+    response = (within + means[:, None]).ravel()
+    matrix = np.ones((80, 1))
+    scaled = scaled_model(matrix, response, [RandomTerm("case", ("(Intercept)",), case, 20, matrix)])
+    found = DevianceSearch(scaled.products, scaled.terms, reml=True).minimum(np.array([start]))
+    np.testing.assert_allclose(found.theta, [np.sqrt(max(ratio - 1, 0) / 4)], rtol=1e-6)

@@ -46,6 +46,28 @@ def test_a_variance_of_zero_has_statistic_0_and_p_1():
     assert likelihood_ratio(solution, 0) == (0.0, 1, 1.0)
 
 
+@pytest.mark.parametrize(("excess", "is_zero"), [(5e-5, True), (5e-4, False)])
+def test_a_statistic_within_rounding_of_the_log_likelihood_is_0(excess, is_zero):
+    # cases' means such that the mean square between cases is 1 + excess times that within
+    matrix, response, term = _one_factor(0.0)
+    means = response.reshape(20, 3).mean(axis=1)
+    within = response - means.repeat(3)
+    mean_square_within = (within**2).sum() / 40
+    mean_square_between = (1 + excess) * mean_square_within
+    means = (means - means.mean()) * np.sqrt(mean_square_between / (3 * means.var(ddof=1)))
+    solution = fit_mixed(matrix[:, :1], within + means.repeat(3), [term])
+    ratio = likelihood_ratio(solution, 0)
+    pooled = (19 * mean_square_between + 40 * mean_square_within) / 59
+    expected = 59 * np.log(pooled) - 19 * np.log(mean_square_between) - 40 * np.log(mean_square_within)
+    # 1e-9 of a log likelihood of about 90 lies between 2e-8 and 2e-6
+    assert 80 < abs(solution.log_likelihood) < 100
+    if is_zero:
+        assert ratio == (0.0, 1, 1.0)
+    else:
+        assert ratio.statistic == pytest.approx(expected, rel=1e-4)
+        assert ratio.p_value == pytest.approx(chi2.sf(expected, 1) / 2, rel=1e-6)
+
+
 def test_an_effect_and_its_covariance_are_tested_against_the_model_without(slopes):
     matrix, response, terms = slopes
     solution = fit_mixed(matrix, response, terms)
