@@ -53,6 +53,7 @@ def _unit_residuals_by_coefficient(solution: Solution, clusters: NDArray[np.inte
     else:
         directions = np.ones((solution.n_rows, solution.rank))
     projections = cluster_sums(directions * residual, clusters)
-    squared_lengths = cluster_sums(directions**2, clusters)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(squared_lengths > 0, projections / np.sqrt(squared_lengths), np.nan)
+    lengths = np.sqrt(cluster_sums(directions**2, clusters))
+    # 0 / 0 is the NaN of a unit that does not move the coefficient
+    with np.errstate(invalid="ignore"):
+        return projections / lengths
