@@ -11,6 +11,7 @@ from tests_support import raises, warns
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.auroc import auroc
+from salstats.stats.engine.cautions import INCOMPLETE_PAIRS
 from salstats.stats.engine.roc import roc_area
 
 # R's manifest promises 1e-9
@@ -424,6 +425,23 @@ def test_a_method_is_compared_with_a_method_on_the_same_cases(drawn_scores, draw
     columns = ["task", "estimate", "std_error", "df", "p_value", "n", "n_missing", "n_units", "verdict"]
     pd.testing.assert_frame_equal(found[columns], same[columns])
     assert (found[["method", "reference"]] == ["gradcam", "human"]).all(axis=None)
+
+
+@pytest.mark.parametrize("lacking", ["cam", "human"])
+def test_pairs_without_one_of_many_scores_have_a_caution(lacking):
+    cases = np.arange(40)
+    scores = pd.DataFrame({"case": np.tile(cases, 2), "method": np.repeat(["cam", "human"], 40)})
+    scores = scores.assign(metric="iou", score=(7 * np.arange(80)) % 41 / 41, label=np.tile(cases % 2, 2))
+    complete = auroc(scores, "iou", "label", reference="human")
+    assert "caution" not in complete
+    few = scores[(scores["method"] != lacking) | (scores["case"] >= 12)]
+    with warns(match="12 of 40"):
+        found = auroc(few, "iou", "label", reference="human")
+    assert found["caution"].tolist() == [INCOMPLETE_PAIRS.name]
+    assert found["n"].tolist() == [28]
+    # pairs without a label would enter no area
+    unlabelled = few.assign(label=few["label"].where(few["case"] >= 12))
+    assert "caution" not in auroc(unlabelled, "iou", "label", reference="human")
 
 
 def test_scores_that_order_all_alike_have_no_test():

@@ -65,6 +65,13 @@ def test_fewer_rows_have_fewer_bins(n, n_bins):
     assert len(rates) == n_bins
 
 
+def test_the_smallest_group_of_a_panel_decides_how_many_bins_it_has():
+    # panel p: one row of method a, and two bins although b has 59; panel q has no rows of a
+    data = table(110).assign(task=["p"] * 60 + ["q"] * 50, method=["a"] + ["b"] * 109)
+    rates = binned_means(data, "x", "y", panels=["task"], groups=["method"], bin_per_distinct_x=False)
+    assert rates.groupby("task")["bin"].nunique().to_dict() == {"p": 2, "q": 5}
+
+
 def test_methods_share_the_bins_of_a_panel_and_patients_are_the_units():
     scores = ss.datasets.load_simulated()
     rates = binned_means(scores, "prob", "hit", panels=["task"], groups=["method"], bin_per_distinct_x=False)

@@ -213,3 +213,15 @@ def test_the_side_of_an_average_of_decreases_is_that_of_the_average():
     assert got["verdict"].to_dict() == {"A": "lower", "B": "higher", "Average": "lower"}
     of_means = ss.percent_decrease(scores, reference="human", average="task").set_index("task")
     assert of_means.loc["Average", "verdict"] == "higher"
+
+
+def test_a_verdict_by_flips_goes_with_the_p_value_where_a_limit_is_0():
+    # Five gaps are above 0 and two are 0. Of the 16 patterns of the five signs, up to reversal, only that of
+    # the data is as far from 0 as the data, and it counts half: P is 1/32.
+    human = np.array([0.5, 0.7, 0.9, 0.2, 0.8, 0.5, 0.3])
+    gaps = np.array([0.3, 0.2, 0.0, 0.0, 0.3, 0.2, 0.2])
+    row = ss.difference(paired_scores(human, human - gaps), reference="human").iloc[0]
+    assert row["interval"] == "wild"
+    assert row["p_value"] == pytest.approx(1 / 32)
+    assert row["conf_high"] == pytest.approx(0, abs=1e-12)
+    assert row["verdict"] == "lower"

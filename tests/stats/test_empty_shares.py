@@ -144,6 +144,7 @@ def test_without_groups_there_is_one_share_of_all_masks():
     [
         ["True", "FALSE", None, None],
         ["1", "0.0", "", None],
+        ["1.0", "0", None, ""],
         [True, False, None, None],
         [1.0, 0.0, np.nan, np.nan],
         pd.array([True, False, None, None], "boolean"),
@@ -156,3 +157,13 @@ def test_the_column_of_empty_masks_decides_where_it_is_filled(values):
     assert shares(scores) == {"cam": (0.5, 2, 4, 0)}
     assert shares(scores.iloc[:2]) == {"cam": (0.5, 1, 2, 0)}
     assert shares(scores.iloc[:1]) == {"cam": (1.0, 1, 1, 0)}
+
+
+def test_levels_of_categories_without_rows_are_no_masks():
+    rows = {"case": ["a", "b", "b"], "method": ["cam", "cam", "human"], "metric": "iou", "score": 0.5}
+    scores = pd.DataFrame(rows | {"empty_mask": [True, False, False]})
+    expected = {"cam": (0.5, 1, 2, 0), "human": (0, 0, 1, 0)}
+    assert shares(scores) == expected
+    cases = pd.Categorical(scores["case"], categories=["a", "b", "c"])
+    methods = pd.Categorical(scores["method"], categories=["cam", "human", "lime"])
+    assert shares(scores.assign(case=cases, method=methods)) == expected

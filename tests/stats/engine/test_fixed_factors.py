@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.stats.engine.fixed_factors import FACTORS, is_row_of_fixed_factor
+from salstats.stats.engine.fixed_factors import FACTORS, fixed_factor_nouns, is_row_of_fixed_factor
 
 TRAININGS, BOTH = "these trainings", "these readers and trainings"
 
@@ -165,3 +165,18 @@ def test_readers_of_a_method_are_fixed_beside_pairs_of_people():
         "cam": alone,
         "human": alone,
     }
+
+
+@pytest.mark.parametrize(
+    ("values", "nouns"),
+    [
+        ([], []),
+        (["readers and cases", "these cases", None, np.nan], []),
+        (["these readers"], ["readers"]),
+        ([None, TRAININGS], ["trainings"]),
+        ([TRAININGS, "these readers"], ["readers", "trainings"]),
+        ([BOTH], ["readers", "trainings"]),
+    ],
+)
+def test_fixed_factors_of_a_column_are_named_once_readers_first(values, nouns):
+    assert fixed_factor_nouns(values) == nouns

@@ -217,6 +217,9 @@ def test_fieller_sets_at_another_level_say_what_they_contain(compared):
     unbounded = estimates_at_levels(bounded, np.array([0.99]))
     assert unbounded.conf_set[0].startswith("all but ")
     assert np.isinf(unbounded.conf_high).all()
+    # the gap between both methods is far from 0
+    assert bounded.zero_in_gap.tolist() == [False]
+    assert unbounded.zero_in_gap.tolist() == [True]
 
 
 @pytest.mark.parametrize("sign", [1, -1])

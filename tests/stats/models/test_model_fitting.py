@@ -188,3 +188,12 @@ def test_formulas_whose_rows_have_different_units_are_refused():
         ss.regress(scores, ["iou ~ x", "hit ~ x"])
     table = ss.regress(scores, ["iou ~ x", "hit ~ x"], unit="patient")
     assert set(table["unit"]) == {"patient"}
+
+
+def test_the_weights_of_a_fit_are_called_as_given_and_units_always_unit():
+    rows = pd.DataFrame({"patient": np.arange(40) // 2, "case": np.arange(40), "x": np.arange(40) % 7})
+    rows["y"] = rows["x"] + np.sin(np.arange(40))
+    rows["n_images"] = 1.0 + np.arange(40) % 3
+    assert "weights" not in ss.regress(rows, "y ~ x")
+    for given, name in {"unit": "unit", "patient": "unit", "n_images": "n_images"}.items():
+        assert set(ss.regress(rows, "y ~ x", weights=given)["weights"]) == {name}

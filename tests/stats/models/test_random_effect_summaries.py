@@ -34,6 +34,8 @@ def test_variances_are_those_of_lme4_and_shares_follow_from_them(synth2, r_expec
     share = expected["variance"] / expected["variance"].sum()
     np.testing.assert_allclose(components["share"], share, rtol=1e-6)
     assert components["n_groups"].tolist()[:2] == [60, 5]
+    glance = ss.fit(synth2, CROSSED).glance()
+    assert glance[["n_case", "n_reader"]].to_numpy().tolist() == [[60, 5]]
     assert components["share"].between(components["share_low"], components["share_high"]).all()
 
 
