@@ -17,7 +17,7 @@ from salstats.studies.saliency_bench.benchmark_tables import (
     rank_stability_over_cases,
     rank_stability_over_data_sets,
     table_2_models_with_several_methods,
-    table_3_correlations_of_metrics,
+    table_3_metric_correlations_over_data_sets,
     table_4_models_with_single_method,
 )
 from salstats.studies.saliency_bench.cell_means import (
@@ -38,8 +38,8 @@ from salstats.studies.saliency_bench.data_sets import (
 )
 from salstats.studies.saliency_bench.table_consistency import (
     digit_changes_that_reconcile_tables,
-    printed_beside_recomputed_correlations,
     printed_correlations,
+    printed_correlations_compared_with_printed_values,
     printed_means_of_cells,
 )
 from salstats.studies.study_parser import Parser
@@ -121,9 +121,9 @@ SCORE_ITEMS = (
     StudyItem("table_2", "Table 2: mean scores by data set, model and method",
               table_2_models_with_several_methods, needs=(SEVERAL_METHODS,), part_needs=_PARTS,
               slice=_SCORES),
-    StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3_correlations_of_metrics,
-              needs=(TWO_METRICS, ENOUGH_DATA_SETS), part_needs=tuple(METRIC_NEEDS),
-              slice=_DATA_SETS),
+    StudyItem("table_3", "Table 3: correlation of metrics over data sets",
+              table_3_metric_correlations_over_data_sets, needs=(TWO_METRICS, ENOUGH_DATA_SETS),
+              part_needs=tuple(METRIC_NEEDS), slice=_DATA_SETS),
     StudyItem("table_4", "Table 4: models with a single explanation, by data set",
               table_4_models_with_single_method, needs=(ONE_METHOD,), part_needs=_PARTS, slice=_SCORES),
     StudyItem("ranks_data_sets", _RANKS_TITLE, rank_stability_over_data_sets, needs=(ENOUGH_DRAWN_DATA_SETS,),
@@ -137,12 +137,12 @@ PRINTED_ITEMS = (
     StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method",
               table_2_models_with_several_methods, slice=_PRINTED),
     StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets",
-              table_3_correlations_of_metrics, slice=_PRINTED),
+              table_3_metric_correlations_over_data_sets, slice=_PRINTED),
     StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set",
               table_4_models_with_single_method, slice=_PRINTED),
     StudyItem("ranks_data_sets", _RANKS_TITLE, rank_stability_over_data_sets, slice=_PRINTED),
     StudyItem("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2",
-              printed_beside_recomputed_correlations, slice=_PRINTED),
+              printed_correlations_compared_with_printed_values, slice=_PRINTED),
     StudyItem("table_3_change", "Smallest change of the printed Table 2 that gives the printed Table 3",
               digit_changes_that_reconcile_tables,
               slice=_PRINTED),

@@ -31,8 +31,8 @@ from salstats.studies.saliency_bench.cell_means import (
     Benchmark,
     abbreviation_note,
     labels_with_metric_headings,
-    method_ranks_in_resampled_cases,
-    method_ranks_in_resampled_data_sets,
+    method_ranks_with_limits_by_data_set_and_model,
+    method_ranks_with_limits_over_data_sets,
     pearson_over_data_sets,
     sorted_by_labels,
 )
@@ -227,8 +227,8 @@ def _means_figure(means: pd.DataFrame, names: Labels) -> Figure:
     )
 
 
-def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
-    """Table 3: correlations between metrics over data sets, a group of rows per pair."""
+def table_3_metric_correlations_over_data_sets(benchmark: Benchmark) -> ItemResult | None:
+    """Table 3: correlations of two metrics' means over data sets, a group of rows per pair."""
     as_published = benchmark.options.as_published
     metrics = benchmark.names.order("metric", benchmark.means["metric"])
     means = benchmark.means
@@ -260,7 +260,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
         limits_note = limits_and_caution_note(estimates)
         conclusion = "see the intervals before reading a correlation"
     cells["n"] = lambda row: count_text(row["n"])
-    precision = _data_sets_and_interval_width_note(rows, as_published=as_published)
+    precision = _data_set_count_and_interval_width_note(rows, as_published=as_published)
     table_notes = (
         "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
         precision,
@@ -296,7 +296,7 @@ def _has_limits(frame: pd.DataFrame) -> bool:
     return "conf_low" in frame.columns and bool(frame["conf_low"].notna().any())
 
 
-def _data_sets_and_interval_width_note(rows: pd.DataFrame, *, as_published: bool) -> str:
+def _data_set_count_and_interval_width_note(rows: pd.DataFrame, *, as_published: bool) -> str:
     """Write the number of data sets behind the correlations, and how wide their intervals are."""
     n = count_range_text(rows["n"])
     if as_published:
@@ -316,7 +316,7 @@ def rank_stability_over_cases(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when cases are drawn again."""
     if benchmark.means_of_several_methods.empty or benchmark.scores is None:
         return None
-    ranks = method_ranks_in_resampled_cases(benchmark.scores, benchmark.options)
+    ranks = method_ranks_with_limits_by_data_set_and_model(benchmark.scores, benchmark.options)
     return _ranks_result(ranks, benchmark.names, "Cases (or patients)")
 
 
@@ -325,7 +325,7 @@ def rank_stability_over_data_sets(benchmark: Benchmark) -> ItemResult | None:
     several = benchmark.means_of_several_methods
     if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
         return None
-    ranks = method_ranks_in_resampled_data_sets(several, benchmark.options)
+    ranks = method_ranks_with_limits_over_data_sets(several, benchmark.options)
     return _ranks_result(ranks, labels_with_metric_headings(several, benchmark.labels), "Data sets")
 
 

@@ -72,7 +72,7 @@ class ModelSplit(NamedTuple):
 class Benchmark:
     """The means that the tables show, with the scores behind them."""
 
-    #: Means of `cell_means` or `printed_means`.
+    #: Means of `means_by_dataset_model_method_and_metric` or `printed_means`.
     means: pd.DataFrame
     options: MeanOptions
     #: Scores of `scores_of_saliency_methods`; printed means have none.
@@ -107,7 +107,8 @@ class Benchmark:
 
 def score_benchmark(compared_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
     """Compute the means of the rows that `scores_of_saliency_methods` returns."""
-    return Benchmark(cell_means(compared_scores, options), options, compared_scores)
+    means = means_by_dataset_model_method_and_metric(compared_scores, options)
+    return Benchmark(means, options, compared_scores)
 
 
 def printed_benchmark(options: MeanOptions) -> Benchmark:
@@ -192,7 +193,7 @@ def _warn_if_seeds_differ_between_cells(scores: pd.DataFrame) -> None:
             return
 
 
-def cell_means(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
+def means_by_dataset_model_method_and_metric(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """Return the mean of each data set, model, method and metric, as `summarize` does.
 
     As published: `estimate`, `n` and `n_missing` alone.
@@ -240,8 +241,10 @@ def pearson_over_data_sets(means: pd.DataFrame, metrics: Sequence[str]) -> pd.Da
     return pd.concat(pair_correlations, ignore_index=True)
 
 
-def method_ranks_in_resampled_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
-    """Return the rank of each method per metric, data set and model, when cases are drawn again."""
+def method_ranks_with_limits_by_data_set_and_model(
+    scores: pd.DataFrame, options: MeanOptions
+) -> pd.DataFrame:
+    """Return each method's rank and its limits per metric, data set and model, over resampled cases."""
     return ss.rank_stability(
         split_by_number_of_methods(scores).several,
         by=["metric", "dataset", "model"],
@@ -250,8 +253,8 @@ def method_ranks_in_resampled_cases(scores: pd.DataFrame, options: MeanOptions) 
     )
 
 
-def method_ranks_in_resampled_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
-    """Return the rank of each method per metric and model, when whole data sets are drawn again.
+def method_ranks_with_limits_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
+    """Return each method's rank and its limits per metric and model, over resampled data sets.
 
     Each data set counts as one observation, its mean, whatever its size.
     """

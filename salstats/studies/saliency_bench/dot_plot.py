@@ -67,7 +67,7 @@ def plot_dots(
     methods = names.order("method", frame["method"])
     models = names.order("model", frame["model"])
     marks = frame.reset_index(drop=True).assign(
-        y=_vertical_positions(frame, methods, models),
+        y=_vertical_method_positions_with_model_offsets(frame, methods, models),
         model=names.categorical(frame, "model"),
         across=names.categorical(frame, across),
     )
@@ -127,7 +127,9 @@ def plot_dots(
     )
 
 
-def _vertical_positions(frame: pd.DataFrame, methods: Sequence[str], models: Sequence[str]) -> list[float]:
+def _vertical_method_positions_with_model_offsets(
+    frame: pd.DataFrame, methods: Sequence[str], models: Sequence[str]
+) -> list[float]:
     """Return the position of each row: methods at 0, -1, -2, ..., their models around that position."""
     step = _SPREAD / len(models)
     middle = (len(models) - 1) / 2

@@ -162,8 +162,8 @@ def values_after_changes(values: pd.DataFrame, changes: pd.DataFrame) -> pd.Data
     return values.assign(value=merged["new_value"].fillna(merged["value"]).to_numpy())
 
 
-def printed_beside_recomputed_correlations(benchmark: Benchmark) -> ItemResult:
-    """Show every printed correlation beside the one that the printed values give."""
+def printed_correlations_compared_with_printed_values(benchmark: Benchmark) -> ItemResult:
+    """Compare every printed correlation with the one that the printed values give."""
     values, correlations = printed_tables_2_and_3()
     names = benchmark.names
     rows = compare_correlations(values, correlations)
@@ -190,7 +190,7 @@ def printed_beside_recomputed_correlations(benchmark: Benchmark) -> ItemResult:
         {
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
-            "Difference": _disagreement_text,
+            "Difference": _correlation_difference_or_empty_text,
             TableColumn("Agrees", align="left"): _agreement_text,
         },
         groups="pair",
@@ -203,8 +203,8 @@ def printed_beside_recomputed_correlations(benchmark: Benchmark) -> ItemResult:
     )
 
 
-def _disagreement_text(row: Any) -> str:
-    """Write the difference of a printed correlation and the recomputed one, nothing where they agree."""
+def _correlation_difference_or_empty_text(row: Any) -> str:
+    """Write the difference of a printed correlation and the recomputed one; empty where they agree."""
     if row.agrees:
         return ""
     return fixed_text(row.difference, 4)

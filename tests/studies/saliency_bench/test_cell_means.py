@@ -13,10 +13,10 @@ from salstats.studies.saliency_bench.cell_means import (
     CELL_COLUMNS,
     MeanOptions,
     abbreviation_note,
-    cell_means,
     labels_with_metric_headings,
-    method_ranks_in_resampled_cases,
-    method_ranks_in_resampled_data_sets,
+    means_by_dataset_model_method_and_metric,
+    method_ranks_with_limits_by_data_set_and_model,
+    method_ranks_with_limits_over_data_sets,
     pearson_over_data_sets,
     printed_benchmark,
     printed_means,
@@ -38,7 +38,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def means(scores):
-    return cell_means(scores, CHOICE)
+    return means_by_dataset_model_method_and_metric(scores, CHOICE)
 
 
 class TestKept:
@@ -100,7 +100,7 @@ class TestMeans:
         assert set(means["interval"]) == {"percentile"}
 
     def test_as_published_they_have_no_interval(self, scores, means):
-        plain = cell_means(scores, MeanOptions(as_published=True))
+        plain = means_by_dataset_model_method_and_metric(scores, MeanOptions(as_published=True))
         assert list(plain) == [*CELL_COLUMNS, "term", "estimate", "n", "n_missing"]
         assert set(plain["term"]) == {"mean"}
         assert set(plain["n"]) == {25}
@@ -189,7 +189,7 @@ class TestNames:
 class TestRanks:
     @pytest.mark.filterwarnings("ignore:rankings rest on few units")
     def test_data_sets_drawn_again_rank_their_means(self, means):
-        found = method_ranks_in_resampled_data_sets(means, CHOICE)
+        found = method_ranks_with_limits_over_data_sets(means, CHOICE)
         assert set(found["unit"]) == {"dataset"}
         assert set(found["n_units"]) == {6}
         several, _ = split_by_number_of_methods(means)
@@ -198,7 +198,7 @@ class TestRanks:
         np.testing.assert_array_equal(found.set_index(order)["estimate"].sort_index(), plain.sort_index())
 
     def test_every_data_set_and_model_has_a_ranking_of_its_own(self, scores, means):
-        found = method_ranks_in_resampled_cases(scores, CHOICE)
+        found = method_ranks_with_limits_by_data_set_and_model(scores, CHOICE)
         assert len(found) == 3 * 6 * len(MODELS) * len(METHODS)
         several, _ = split_by_number_of_methods(means)
         order = ["metric", "dataset", "model", "method"]

@@ -20,8 +20,8 @@ from salstats.studies.saliency_bench.table_consistency import (
     CHANGES_FILE,
     compare_correlations,
     digit_changes_that_reconcile_tables,
-    printed_beside_recomputed_correlations,
     printed_correlations,
+    printed_correlations_compared_with_printed_values,
     printed_means_of_cells,
     printed_tables_2_and_3,
     values_after_changes,
@@ -135,7 +135,7 @@ def test_the_items_count_what_agrees_before_and_after_the_changes():
     values, printed = printed_tables_2_and_3()
     changes = pd.read_csv(data_folder() / CHANGES_FILE)
     benchmark = printed_benchmark(MeanOptions(n_replicates=40))
-    before = printed_beside_recomputed_correlations(benchmark)
+    before = printed_correlations_compared_with_printed_values(benchmark)
     agrees = compare_correlations(values, printed)["agrees"]
     assert before.frame["agrees"].sum() == agrees.sum()
     assert before.note.startswith(f"{agrees.sum()} of {len(printed)} printed")
