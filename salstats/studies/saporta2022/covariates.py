@@ -14,10 +14,10 @@ from salstats.studies.declarations import ItemResult
 from salstats.studies.result_tables import table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
-    cutoff_note,
+    end_of_note_on_choice_of_cutoffs,
     error_note,
     feature_name,
-    full_slice_and_cutoffs_text,
+    full_slice_and_cutoff_source_text,
     labels_with,
 )
 from salstats.studies.saporta2022.script_inference import coefficient_texts_as_published
@@ -138,8 +138,8 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
         _slope_figure(slopes),
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
-        f"{slopes_by_feature_scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of "
-        "an outcome, not for the 16 tests of a block, and intervals are not corrected; "
+        f"{effect_of_feature_scale_on_slopes_note(slopes)}; stars after Bonferroni's correction for the 4 "
+        "features of an outcome, not for the 16 tests of a block, and intervals are not corrected; "
         f"{error_note(inference)}",
     )
 
@@ -185,7 +185,7 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     )
 
 
-def slopes_by_feature_scale_note(slopes: pd.DataFrame) -> str:
+def effect_of_feature_scale_on_slopes_note(slopes: pd.DataFrame) -> str:
     """Write how the scale of features changes the slope of IoU on size, and the signs of slopes."""
     rows = slopes[slopes["pool"] == TASKS_POOLED].set_index(["outcome", "term"])
     per_task = rows[rows["scale"] == SCALED_PER_TASK]
@@ -258,8 +258,8 @@ def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:
-        case_slice = full_slice_and_cutoffs_text(frames)
-        note += cutoff_note(frames, inference)
+        case_slice = full_slice_and_cutoff_source_text(frames)
+        note += end_of_note_on_choice_of_cutoffs(frames, inference)
     elif metric == "iou":
         note += "; on findings that are present, where the study's table uses the full slice"
     return ItemResult(estimates, table, figure, slice=case_slice, note=note)

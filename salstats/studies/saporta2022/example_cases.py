@@ -117,11 +117,11 @@ def figure_3_extreme_findings(frames: StudyFrames) -> ItemResult:
     )
     if frames.study is None:
         note += "; without images the figure shows the features of all findings, to these ends"
-        return ItemResult(rows, table, _letter_values_over_all_tasks(all_frames), note=note)
+        return ItemResult(rows, table, _plot_feature_letter_values_over_all_tasks(all_frames), note=note)
     return ItemResult(rows, table, _extremes_figure(frames, rows), note=note)
 
 
-def _letter_values_over_all_tasks(frames: StudyFrames) -> Figure:
+def _plot_feature_letter_values_over_all_tasks(frames: StudyFrames) -> Figure:
     """Plot the letter values of each feature over the findings of all tasks."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by=())

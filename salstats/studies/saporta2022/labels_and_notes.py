@@ -59,22 +59,22 @@ def feature_name(feature: str) -> str:
     return Labels().column(feature)
 
 
-def shared_cases_note(frames: StudyFrames) -> str:
-    """Return the end of a note on cases that were tuned on and scored; empty where none were."""
+def end_of_note_on_cases_also_tuned_on(frames: StudyFrames) -> str:
+    """Return the end of a note on scored cases that were also tuned on; empty where none were."""
     if not frames.n_shared_cases:
         return ""
     return f"; {frames.n_shared_cases} cases stand in both studies, so that what is tuned is too good here"
 
 
-def full_slice_and_cutoffs_text(frames: StudyFrames) -> str:
+def full_slice_and_cutoff_source_text(frames: StudyFrames) -> str:
     """Name the full slice, with the source of the cut-offs where masks were emptied."""
     if frames.cutoff_source in ("", AS_SCORED):
         return "full"
     return f"full, {frames.cutoff_source} probability cut-offs"
 
 
-def cutoff_note(frames: StudyFrames, inference: StudyInference) -> str:
-    """Return the end of a note, on how cut-offs were chosen; empty where the user gave them."""
+def end_of_note_on_choice_of_cutoffs(frames: StudyFrames, inference: StudyInference) -> str:
+    """Return the end of a note on how cut-offs were chosen; empty where the user gave them."""
     if frames.cutoff_source == "":
         return "; without cut-offs: low confidence empties no mask"
     if frames.cutoff_source == AS_SCORED:
@@ -87,7 +87,7 @@ def cutoff_note(frames: StudyFrames, inference: StudyInference) -> str:
             "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 "
             "not tried for Lung Lesion"
         )
-    return f"; cut-offs chosen {rule}; masks below them are empty{shared_cases_note(frames)}"
+    return f"; cut-offs chosen {rule}; masks below them are empty{end_of_note_on_cases_also_tuned_on(frames)}"
 
 
 def estimate_note(inference: StudyInference, *, hits: bool = False) -> str:
@@ -103,8 +103,8 @@ def estimate_note(inference: StudyInference, *, hits: bool = False) -> str:
     return f"mean of the scores; percentile interval{wilson}; patients as clusters"
 
 
-def replicate_cases_or_smallest_p_note(inference: StudyInference) -> str:
-    """Explain the cases of a decrease as published, else say how small its P can be."""
+def published_inference_or_smallest_p_note(inference: StudyInference) -> str:
+    """Explain how a decrease is inferred as published, else say how small its P can be."""
     if inference.published:
         return "as published: means of the replicates over each one's own cases, rounded as the script does"
     smallest_p = 2 / (inference.n_replicates + 1)

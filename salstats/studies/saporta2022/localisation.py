@@ -13,13 +13,13 @@ from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.declarations import ItemResult
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
-    cutoff_note,
+    end_of_note_on_cases_also_tuned_on,
+    end_of_note_on_choice_of_cutoffs,
     estimate_note,
     few_patients_note,
-    full_slice_and_cutoffs_text,
+    full_slice_and_cutoff_source_text,
     labels_with,
-    replicate_cases_or_smallest_p_note,
-    shared_cases_note,
+    published_inference_or_smallest_p_note,
 )
 from salstats.studies.saporta2022.study_frames import (
     FULL_LABELS,
@@ -31,7 +31,7 @@ from salstats.studies.saporta2022.study_frames import (
     SEGMENTATIONS,
     StudyFrames,
     StudyInference,
-    auroc_input_rows,
+    auroc_rows_of_images_or_patients,
     decreases,
     drop_absent_findings,
     full_slice_of_main_and_people,
@@ -109,7 +109,7 @@ def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
     labels = labels_with(task=tasks, method=[frames.main])
     note = (
         "tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
-        f"of the main saliency method; {replicate_cases_or_smallest_p_note(inference)}"
+        f"of the main saliency method; {published_inference_or_smallest_p_note(inference)}"
     )
     if not inference.published:
         note += few_patients_note(rows)
@@ -129,7 +129,7 @@ def auroc_by_task_or_none(frames: StudyFrames) -> pd.DataFrame | None:
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(auroc_input_rows(rows, frames.inference), "prob", "label", by="task")
+    return ss.auroc(auroc_rows_of_images_or_patients(rows, frames.inference), "prob", "label", by="task")
 
 
 def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
@@ -157,7 +157,7 @@ def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
         differences = decreases(scores, inference)
     source = "as given"
     if frames.threshold_source == "tuned":
-        source = f"chosen on the validation study{shared_cases_note(frames)}"
+        source = f"chosen on the validation study{end_of_note_on_cases_also_tuned_on(frames)}"
     return ItemResult(
         estimates,
         ss.table_estimates(
@@ -186,7 +186,7 @@ def difference_of_otsu_and_tuned(frames: StudyFrames) -> ItemResult:
         ss.plot_decrease(rows, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
         f"their holes filled and single pixels removed, the others not, as in the study"
-        f"{_smoothed_for_otsu_only_note(frames)}{shared_cases_note(frames)}",
+        f"{_smoothed_for_otsu_only_note(frames)}{end_of_note_on_cases_also_tuned_on(frames)}",
     )
 
 
@@ -333,7 +333,7 @@ def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
     rows = rows[has_both_labels & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    areas = ss.auroc(auroc_input_rows(rows, frames.inference), "prob", "label", by=by)
+    areas = ss.auroc(auroc_rows_of_images_or_patients(rows, frames.inference), "prob", "label", by=by)
     table_rows = areas.drop(columns=["x", "y"], errors="ignore")
     note = "labels are those of the truth; tasks without a negative or without a positive case have none"
     if frames.inference.by_patient:
@@ -368,10 +368,10 @@ def mean_iou_on_full_slice(frames: StudyFrames) -> ItemResult:
             estimates, differences=differences, exclude=_human_if_present(estimates), n=True, labels=LABELS
         ),
         ss.plot_intervals(estimates, labels=LABELS),
-        slice=full_slice_and_cutoffs_text(frames),
+        slice=full_slice_and_cutoff_source_text(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
-        f"{estimate_note(inference)}{cutoff_note(frames, inference)}",
+        f"{estimate_note(inference)}{end_of_note_on_choice_of_cutoffs(frames, inference)}",
     )
 
 

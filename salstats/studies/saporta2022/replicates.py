@@ -173,8 +173,11 @@ def replicate_means(replicates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def replicate_decreases(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the percentage decrease of each method from people, replicates paired by their number."""
+def decreases_with_limits_by_task_and_method(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the percentage decrease of each method from people by task, with its limits.
+
+    Replicates are paired by their number; all of them together give an estimate and its limits.
+    """
     metric_replicates = replicates[replicates["metric"] == metric]
     # Replicates of each method: a row per replicate, a column per task.
     wide_replicates = {
@@ -216,7 +219,7 @@ def _table_1_of_replicates(replicates: pd.DataFrame) -> ItemResult:
 
 def _decrease_of_replicates_from_people(replicates: pd.DataFrame, metric: str) -> ItemResult:
     """Make Extended Data 5 (IoU) or 6 (hits) from replicates: percentage decreases from people."""
-    rows = replicate_decreases(replicates, metric)
+    rows = decreases_with_limits_by_task_and_method(replicates, metric)
     return ItemResult(
         rows, ss.table_decrease(rows, labels=LABELS), ss.plot_decrease(rows, labels=LABELS), note=_NOTE
     )

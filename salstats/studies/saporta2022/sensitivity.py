@@ -21,7 +21,7 @@ from salstats.studies.declarations import ItemResult, Need
 from salstats.studies.item_warnings import warning_instead_of_any_error
 from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saporta2022.labels_and_notes import (
-    cutoff_note,
+    end_of_note_on_choice_of_cutoffs,
     feature_name,
     printed_names_of_keys,
 )
@@ -182,7 +182,7 @@ def published_beside_clustered(frames: StudyFrames) -> ItemResult:
         "has none); as published: mean of the replicates, order statistics, pairs of what either has, cases "
         "or rows for independent; patients as clusters: mean of the scores, complete pairs, Wilson's "
         "interval of a hit rate, as in each table; Table 2: features scaled over all tasks, as the scripts "
-        f"have it; both have the same cut-offs{cutoff_note(frames, frames.inference)}",
+        f"have it; both have the same cut-offs{end_of_note_on_choice_of_cutoffs(frames, frames.inference)}",
     )
 
 
@@ -397,8 +397,8 @@ def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.D
     makers = {
         "S1": _s1_rows_of_misses_as_zero,
         "S2": _s2_rows_of_slice_and_cutoffs,
-        "S3": _s3_rows_of_task_effects,
-        "S7": _s7_rows_of_logistic_model,
+        "S3": _s3_rows_of_slopes_and_correlations_over_tasks,
+        "S7": _s7_rows_of_linear_and_logistic_hit_slopes,
     }
     parts = []
     for row, make in makers.items():
@@ -511,7 +511,7 @@ def _estimates_over_all_tasks(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["task"] == "Overall"]
 
 
-def _s3_rows_of_task_effects(
+def _s3_rows_of_slopes_and_correlations_over_tasks(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S3: slopes and correlations pooled over tasks, or with task effects."""
@@ -539,7 +539,7 @@ def _s3_rows_of_task_effects(
     return pd.concat(parts, ignore_index=True)
 
 
-def _s7_rows_of_logistic_model(
+def _s7_rows_of_linear_and_logistic_hit_slopes(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, and of their log odds in a logistic one."""

@@ -134,7 +134,7 @@ class StudyFrames:
     marked_cases: frozenset[str] = frozenset()
     #: The frames before tasks with few positive cases were left out; None without that step.
     all_tasks: "StudyFrames | None" = None
-    #: Counts of `count_tasks`.
+    #: Counts of `case_counts_of_each_task`.
     counts: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
@@ -169,13 +169,13 @@ class StudyFrames:
     def with_enough_positives(self, min_positives: int) -> "StudyFrames":
         """Return the frames of tasks with enough positive cases."""
         check_some_task_has_enough_positives(self.features, min_positives)
-        counts = count_tasks(self, min_positives)
+        counts = case_counts_of_each_task(self, min_positives)
         frames = self.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
         return replace(frames, all_tasks=self, counts=counts)
 
 
-def count_tasks(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
-    """Count cases, findings and patients of each task, and say why a task is left out.
+def case_counts_of_each_task(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
+    """Return the number of cases, findings and patients of each task, and why a task is left out.
 
     Columns: `task, n_cases, n_positive, left_out, reason`, and `n_patients` where patients are known.
     """
@@ -261,8 +261,8 @@ def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.Dat
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
-def auroc_input_rows(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
-    """Return the probabilities and labels of an AUROC: of images, or of patients over their views."""
+def auroc_rows_of_images_or_patients(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
+    """Return the rows of an AUROC: images as they are, or patients with the largest values of their views."""
     if not inference.by_patient:
         return rows
     if "patient" not in rows or rows["patient"].isna().any():

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from salstats.studies.saporta2022.covariates import (
+    effect_of_feature_scale_on_slopes_note,
     overall_slope_among_tasks_note,
-    slopes_by_feature_scale_note,
 )
 from salstats.studies.saporta2022.study_frames import FEATURES, SCALED_OVER_ALL_TASKS, SCALED_PER_TASK
 
@@ -109,7 +109,7 @@ def test_both_scales_of_features_are_shown_and_they_matter(made):
 
 def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
     slopes = made["table_2"].frame
-    said = slopes_by_feature_scale_note(slopes)
+    said = effect_of_feature_scale_on_slopes_note(slopes)
     assert said in made["table_2"].note
     rows = slopes[(slopes["pool"] == "all tasks pooled") & (slopes["outcome"] == "IoU")]
     rows = rows.set_index(["scale", "term"])
@@ -178,15 +178,15 @@ def test_signs_turn_only_where_both_intervals_exclude_0():
     scales = [SCALED_PER_TASK, SCALED_OVER_ALL_TASKS]
     rows = pd.DataFrame({"scale": scales, "conf_low": [0.1, -0.3], "conf_high": [0.2, -0.1]})
     rows = rows.assign(outcome="IoU", term="elongation", pool="all tasks pooled", estimate=[0.15, -0.2])
-    assert "elongation (IoU)" in slopes_by_feature_scale_note(rows)
+    assert "elongation (IoU)" in effect_of_feature_scale_on_slopes_note(rows)
     for other in (
         rows.assign(conf_high=[0.2, 0.1]),
         rows.assign(conf_low=[0.1, 0.05], conf_high=0.2),
         rows.assign(conf_low=[-0.1, -0.3]),
     ):
-        assert "elongation" not in slopes_by_feature_scale_note(other)
+        assert "elongation" not in effect_of_feature_scale_on_slopes_note(other)
     with_effects = rows.assign(pool="with task effects")
-    assert "elongation" not in slopes_by_feature_scale_note(with_effects)
+    assert "elongation" not in effect_of_feature_scale_on_slopes_note(with_effects)
 
 
 def test_summary_statistics_have_the_quartiles_of_each_tasks_findings(drawn_frames, make):

@@ -35,7 +35,7 @@ from salstats.studies.saporta2022.file_scoring import (
     true_positive_slice,
     warn_of_shared_cases,
 )
-from salstats.studies.saporta2022.labels_and_notes import cutoff_note
+from salstats.studies.saporta2022.labels_and_notes import end_of_note_on_choice_of_cutoffs
 from salstats.studies.saporta2022.localisation import means_with_tuned_thresholds
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -302,7 +302,7 @@ def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study
         chosen = ss.tune(study, what="cutoff", as_published=bool(flag)).query("chosen")["cutoff"].item()
         want = ss.score(study, metrics="iou", slice="full", cutoff=chosen)
         np.testing.assert_array_equal(frames.full["score"], want["score"])
-        said = cutoff_note(frames, frames.inference)
+        said = end_of_note_on_choice_of_cutoffs(frames, frames.inference)
         assert ("chosen as the scripts do" in said) == bool(flag)
         cutoffs[bool(flag)] = chosen
     assert cutoffs[False] != cutoffs[True]

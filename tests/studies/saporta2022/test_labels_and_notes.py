@@ -6,15 +6,15 @@ import pytest
 from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
-    cutoff_note,
+    end_of_note_on_cases_also_tuned_on,
+    end_of_note_on_choice_of_cutoffs,
     error_note,
     estimate_note,
     few_patients_note,
-    full_slice_and_cutoffs_text,
+    full_slice_and_cutoff_source_text,
     labels_with,
     printed_names_of_keys,
-    replicate_cases_or_smallest_p_note,
-    shared_cases_note,
+    published_inference_or_smallest_p_note,
 )
 from salstats.studies.saporta2022.study_frames import AS_SCORED, StudyFrames, StudyInference
 
@@ -45,8 +45,8 @@ def test_names_in_print_leave_out_missing_values_and_means():
 
 
 def test_cases_that_were_tuned_on_and_scored_are_counted():
-    assert shared_cases_note(frames_with()) == ""
-    assert shared_cases_note(frames_with(n_shared_cases=3)).startswith("; 3 cases ")
+    assert end_of_note_on_cases_also_tuned_on(frames_with()) == ""
+    assert end_of_note_on_cases_also_tuned_on(frames_with(n_shared_cases=3)).startswith("; 3 cases ")
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,22 @@ def test_cases_that_were_tuned_on_and_scored_are_counted():
     [("", "full"), (AS_SCORED, "full"), ("given", "full, given probability cut-offs")],
 )
 def test_the_full_slice_is_named_with_its_cut_offs(cutoff_source, name):
-    assert full_slice_and_cutoffs_text(frames_with(cutoff_source=cutoff_source)) == name
+    assert full_slice_and_cutoff_source_text(frames_with(cutoff_source=cutoff_source)) == name
 
 
 def test_the_note_on_cut_offs_depends_on_where_they_come_from():
     notes = {}
     for source in ("", AS_SCORED):
-        notes[source] = cutoff_note(frames_with(cutoff_source=source), CLUSTERED)
+        notes[source] = end_of_note_on_choice_of_cutoffs(frames_with(cutoff_source=source), CLUSTERED)
     assert "without cut-offs" in notes[""]
     assert "do not say" in notes[AS_SCORED]
-    assert cutoff_note(frames_with(cutoff_source="given"), CLUSTERED) == ""
+    assert end_of_note_on_choice_of_cutoffs(frames_with(cutoff_source="given"), CLUSTERED) == ""
     tuned = frames_with(cutoff_source="tuned", n_shared_cases=2)
-    assert "largest mean IoU;" in cutoff_note(tuned, CLUSTERED)
-    assert "three digits" in cutoff_note(tuned, PUBLISHED)
-    assert cutoff_note(tuned, CLUSTERED).endswith(shared_cases_note(tuned))
+    assert "largest mean IoU;" in end_of_note_on_choice_of_cutoffs(tuned, CLUSTERED)
+    assert "three digits" in end_of_note_on_choice_of_cutoffs(tuned, PUBLISHED)
+    assert end_of_note_on_choice_of_cutoffs(tuned, CLUSTERED).endswith(
+        end_of_note_on_cases_also_tuned_on(tuned)
+    )
 
 
 def test_wilsons_interval_is_named_for_hits_alone():
@@ -78,10 +80,10 @@ def test_wilsons_interval_is_named_for_hits_alone():
 
 def test_the_smallest_p_is_that_of_both_tails_of_the_replicates():
     # no replicate beyond 0: (0 + 1) / (9 + 1) in each of two tails
-    assert "P is 0.2 at least" in replicate_cases_or_smallest_p_note(
+    assert "P is 0.2 at least" in published_inference_or_smallest_p_note(
         StudyInference(published=False, n_replicates=9)
     )
-    assert "P is" not in replicate_cases_or_smallest_p_note(PUBLISHED)
+    assert "P is" not in published_inference_or_smallest_p_note(PUBLISHED)
 
 
 def estimates_of(**columns):

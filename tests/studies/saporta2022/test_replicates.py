@@ -20,8 +20,8 @@ from salstats.errors import (
 from salstats.studies.saporta2022.replicates import (
     REPLICATE_FILES,
     REPLICATE_ITEMS,
+    decreases_with_limits_by_task_and_method,
     read_replicates,
-    replicate_decreases,
     replicate_means,
     replicate_needs,
 )
@@ -187,7 +187,7 @@ def test_decreases_are_of_each_method_from_people_in_one_metric():
     human = replicates_of("human", np.full(40, 0.8))
     cam = replicates_of("cam", np.full(40, 0.6))
     hits = replicates_of("cam", np.full(40, 0.1), metric="hit")
-    rows = replicate_decreases(pd.concat([human, cam, hits], ignore_index=True), "iou")
+    rows = decreases_with_limits_by_task_and_method(pd.concat([human, cam, hits], ignore_index=True), "iou")
     assert rows["task"].tolist() == ["Edema", "Average"]
     assert set(rows["method"]) == {"cam"}
     assert rows[["estimate", "conf_low", "conf_high"]].to_numpy() == pytest.approx(np.full((2, 3), 25.0))

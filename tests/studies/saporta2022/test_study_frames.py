@@ -23,10 +23,10 @@ from salstats.studies.saporta2022.study_frames import (
     TASK_EFFECTS,
     StudyFrames,
     StudyInference,
-    auroc_input_rows,
+    auroc_rows_of_images_or_patients,
+    case_counts_of_each_task,
     concat_or_raise_if_none,
     confidence_rows,
-    count_tasks,
     decreases,
     drop_absent_findings,
     feature_slopes,
@@ -215,7 +215,7 @@ def hand_made(**fields):
 
 
 def test_cases_findings_and_patients_of_each_task_are_counted():
-    counts = count_tasks(hand_made(), min_positives=2).set_index("task")
+    counts = case_counts_of_each_task(hand_made(), min_positives=2).set_index("task")
     # a, b and c of the features, e of the full slice
     assert counts["n_cases"].to_dict() == {"Edema": 4, "Lesion": 4}
     assert counts["n_positive"].to_dict() == {"Edema": 2, "Lesion": 1}
@@ -224,7 +224,7 @@ def test_cases_findings_and_patients_of_each_task_are_counted():
     assert counts["reason"].isna().to_dict() == {"Edema": True, "Lesion": False}
     frames = hand_made()
     unnamed = replace(frames, scores=frames.scores.drop(columns="patient"))
-    assert "n_patients" not in count_tasks(unnamed, min_positives=2)
+    assert "n_patients" not in case_counts_of_each_task(unnamed, min_positives=2)
 
 
 def test_tasks_with_fewer_findings_are_left_out_and_kept_beside():
@@ -268,14 +268,14 @@ def test_scores_of_absent_findings_are_left_out():
 def test_probabilities_of_an_auroc_are_of_images_or_the_largest_of_each_patient():
     rows = pd.DataFrame({"task": "x", "case": list("abc"), "patient": ["p", "p", "q"], "label": [0, 1, 0]})
     rows = rows.assign(prob=[0.7, 0.2, 0.4])
-    assert auroc_input_rows(rows, StudyInference(False)) is rows
+    assert auroc_rows_of_images_or_patients(rows, StudyInference(False)) is rows
     patients = StudyInference(False, by_patient=True)
-    largest = auroc_input_rows(rows, patients).set_index("patient")
+    largest = auroc_rows_of_images_or_patients(rows, patients).set_index("patient")
     assert largest["prob"].to_dict() == {"p": 0.7, "q": 0.4}
     assert largest["label"].to_dict() == {"p": 1, "q": 0}
     for lacking in (rows.drop(columns="patient"), rows.assign(patient=["p", None, "q"])):
         with raises(ColumnError, option="views", value="max", column="patient"):
-            auroc_input_rows(lacking, patients)
+            auroc_rows_of_images_or_patients(lacking, patients)
 
 
 def test_confidence_is_of_the_full_slice_where_that_is_known_and_hits_never_are():
