@@ -67,19 +67,19 @@ def make_text_plain(frame: pd.DataFrame) -> None:
         frame[name] = column
 
 
-def frame_with_sorted_dictionaries(table: Any) -> pd.DataFrame:
-    """Return a pyarrow.Table as a frame: its text as it stands, its dictionaries sorted and coded."""
+def frame_with_sorted_categories(arrow_table: Any) -> pd.DataFrame:
+    """Return a pyarrow.Table as a frame: its text as it stands, its dictionary-encoded columns sorted."""
     import pyarrow as pa
 
     positions = [
         position
-        for position, arrow_type in enumerate(table.schema.types)
+        for position, arrow_type in enumerate(arrow_table.schema.types)
         if pa.types.is_dictionary(arrow_type)
     ]
-    columns = in_threads(sorted_dictionary, (table.column(position) for position in positions))
+    columns = in_threads(sorted_dictionary, (arrow_table.column(position) for position in positions))
     for position, column in zip(positions, columns, strict=True):
-        table = table.set_column(position, table.schema.names[position], column)
-    frame: pd.DataFrame = table.to_pandas(types_mapper=text_dtype)
+        arrow_table = arrow_table.set_column(position, arrow_table.schema.names[position], column)
+    frame: pd.DataFrame = arrow_table.to_pandas(types_mapper=text_dtype)
     return frame
 
 

@@ -23,19 +23,19 @@ _PARENT_CHECK_SECONDS = 0.5
 _OPEN_BARS: list[Any] = []
 
 
-def batch_results(
-    work: Callable[[tuple[Any, ...]], Any],
+def results_by_batch(
+    work_on_batch: Callable[[tuple[Any, ...]], Any],
     items: Sequence[Any],
     *,
     jobs: int | None,
     progress: bool,
     label: str,
 ) -> list[Any]:
-    """Apply a function to consecutive batches of items and return the results in order.
+    """Apply a function to consecutive batches of items and return one result per batch, in order.
 
     Parameters
     ----------
-    work : callable
+    work_on_batch : callable
         Takes a tuple of items. It must be picklable where there are several jobs.
     items : sequence
         The items; batches are small enough to keep all jobs busy.
@@ -65,14 +65,16 @@ def batch_results(
         if n_workers == 1:
             for batch in batches:
                 with _one_opencv_thread_naming_cases(batch):
-                    results.append(work(batch))
+                    results.append(work_on_batch(batch))
                 count(len(batch))
             return results
         # Ray's backend returns its results only at the end
         backend, _ = get_active_backend()
         return_as = "generator" if backend.supports_return_generator else "list"
-        parallel = joblib.Parallel(n_jobs=jobs, return_as=return_as, **joblib_options_ending_workers())
-        calls = (joblib.delayed(_result_on_one_opencv_thread)(work, batch) for batch in batches)
+        parallel = joblib.Parallel(
+            n_jobs=jobs, return_as=return_as, **joblib_options_ending_workers_with_parent()
+        )
+        calls = (joblib.delayed(_result_on_one_opencv_thread)(work_on_batch, batch) for batch in batches)
         try:
             for batch, result in zip(batches, parallel(calls), strict=True):
                 results.append(result)
@@ -125,7 +127,7 @@ def end_when_parent_ends(parent_pid: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def joblib_options_ending_workers() -> dict[str, Any]:
+def joblib_options_ending_workers_with_parent() -> dict[str, Any]:
     """Return options of joblib by which its own processes end with this one; clusters end theirs."""
     from joblib.parallel import BACKENDS, get_active_backend
 

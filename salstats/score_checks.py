@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_n_more_text, invisibility_text
+from salstats.checks import further_names_count_text, invisibility_text
 from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
@@ -68,8 +68,8 @@ class MetricScores:
         return (self.metric.low, self.metric.high) == (0, 1)
 
     @property
-    def range_text(self) -> str:
-        """The metric's range for a message."""
+    def possible_range_text(self) -> str:
+        """The range that the metric can have, for a message."""
         if np.isinf(self.metric.high):
             return f"{self.metric.low:g} or more"
         return f"{self.metric.low:g} ... {self.metric.high:g}"
@@ -89,7 +89,8 @@ class MetricScores:
         are_distinct = len(np.unique(outside)) > 1
         are_many = len(outside) >= _SHARE_OF_DIFFERENCES * np.isfinite(self.values).sum()
         if self.metric.low == 0 and outside.max() < 0 and are_distinct and are_many:
-            return f"differences? give them a name of their own with {self._rename_call()}"
+            call = self._call_renaming_metric_to_difference()
+            return f"differences? give them a name of their own with {call}"
         return f"correct them, or leave them out with {self._call_dropping_scores_outside_range()}"
 
     def _call_dropping_scores_outside_range(self) -> str:
@@ -106,8 +107,8 @@ class MetricScores:
             condition = f"metric != {self.name!r} or {condition}"
         return f'{self.frame_name}.query("{condition}")'
 
-    def _rename_call(self) -> str:
-        """Write the call that gives the scores a name of which the package knows no range."""
+    def _call_renaming_metric_to_difference(self) -> str:
+        """Write the call that renames the metric to NAME_difference, of which the package knows no range."""
         new_name = f"{self.name}_difference"
         if self.column == "score":
             return f"{self.frame_name}.replace({{'metric': {{{self.name!r}: {new_name!r}}}}})"
@@ -162,7 +163,7 @@ def _warn_of_range(scores: MetricScores, rows: np.ndarray, row_name: RowName) ->
         consequence = ", so the limits of their mean may lie outside it, too"
     warn(
         f"{row_name(int(rows[first]))}: {scores.name} {scores.values[first]:g} lies outside its range "
-        f"{scores.range_text} ({len(outside)} of {len(rows)} scores do){consequence}",
+        f"{scores.possible_range_text} ({len(outside)} of {len(rows)} scores do){consequence}",
         hint=scores.remedy(),
         subject=("range", scores.name),
         column=scores.column,
@@ -181,25 +182,25 @@ class Names:
     codes: np.ndarray
 
     @cached_property
-    def text_names(self) -> list[str]:
-        """Names that are text; numbers have no hidden characters."""
+    def names_that_are_text(self) -> list[str]:
+        """The names that are text, none where names are numbers: numbers have no hidden characters."""
         if pd.api.types.is_numeric_dtype(self.values):
             return []
         return [name for name in self.values.tolist() if isinstance(name, str)]
 
     @cached_property
-    def bytes_of_names(self) -> np.ndarray:
+    def concatenated_bytes_of_all_names(self) -> np.ndarray:
         """The bytes of all names, one after the other."""
         if isinstance(self.values.dtype, pd.StringDtype):
             return concatenated_bytes_of_texts(self.values)
-        return np.frombuffer("|".join(self.text_names).encode("utf-8", "replace"), dtype=np.uint8)
+        return np.frombuffer("|".join(self.names_that_are_text).encode("utf-8", "replace"), dtype=np.uint8)
 
     @cached_property
     def byte_occurs(self) -> np.ndarray:
         """Mask of the 256 bytes that occur in the names, or between two of them."""
         occurs = np.zeros(256, dtype=bool)
         occurs[ord("|")] = True
-        occurs[self.bytes_of_names] = True
+        occurs[self.concatenated_bytes_of_all_names] = True
         return occurs
 
     def first_row(self, name: str) -> int | None:
@@ -242,7 +243,7 @@ def check_names_look_different(names: Names, frame_name: str = "scores") -> None
     # most columns need no check of each name
     if n_visible == names.byte_occurs.sum():
         return
-    for name in names.text_names:
+    for name in names.names_that_are_text:
         if not invisibility_text(name):
             continue
         row = names.first_row(name)
@@ -264,7 +265,7 @@ def _check_no_name_is_number_and_text(names: Names, frame_name: str) -> None:
     """Raise ColumnError where a number of a column is text in other rows, as 1 and "1"."""
     if names.values.dtype != object:
         return
-    texts = set(names.text_names)
+    texts = set(names.names_that_are_text)
     for value in names.values:
         if not isinstance(value, int | float | np.number):
             continue
@@ -286,7 +287,7 @@ def _check_no_name_is_number_and_text(names: Names, frame_name: str) -> None:
 def warn_of_near_names(names: Names, row_name: RowName, frame_name: str = "scores") -> None:
     """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
     column = names.column
-    if column in _COLUMNS_TO_COMPARE and len(names.text_names) <= _LARGEST_COMPARISON:
+    if column in _COLUMNS_TO_COMPARE and len(names.names_that_are_text) <= _LARGEST_COMPARISON:
         pairs = _probable_misspellings(names.n_rows_by_name())
     elif _some_differ_in_capitals_only(names):
         pairs = _pairs_differing_in_capitals(names.n_rows_by_name())
@@ -304,7 +305,7 @@ def warn_of_near_names(names: Names, row_name: RowName, frame_name: str = "score
         remedy = f"{frame_name}.assign({column}={frame_name}[{column!r}].str.lower())"
     warn(
         f"{row_name(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {frequent!r} "
-        f"({n_rows[frequent]}){and_n_more_text(pairs)}: misspelt? it counts as another {column}",
+        f"({n_rows[frequent]}){further_names_count_text(pairs)}: misspelt? it counts as another {column}",
         hint=f"{remedy} makes them one",
         subject=("names", column),
         column=column,
@@ -315,7 +316,7 @@ def warn_of_near_names(names: Names, row_name: RowName, frame_name: str = "score
 
 def _some_differ_in_capitals_only(names: Names) -> bool:
     """Return True if some two names differ in capitals only."""
-    content = names.bytes_of_names
+    content = names.concatenated_bytes_of_all_names
     is_capital = (content >= ord("A")) & (content <= ord("Z"))
     # names without capitals and without letters beyond ASCII cannot differ so
     if not (is_capital | (content >= _DELETE)).any():
@@ -327,7 +328,7 @@ def _some_differ_in_capitals_only(names: Names) -> bool:
     has_non_ascii = occurs[_DELETE:].any()
     if not has_non_ascii and not (capitals & small_letters).any():
         return False
-    return len({text.casefold() for text in names.text_names}) < len(names.text_names)
+    return len({text.casefold() for text in names.names_that_are_text}) < len(names.names_that_are_text)
 
 
 def _probable_misspellings(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:

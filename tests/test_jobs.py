@@ -23,13 +23,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.jobs import (
     _OneThread,
-    batch_results,
     count_nothing,
     end_when_parent_ends,
-    joblib_options_ending_workers,
+    joblib_options_ending_workers_with_parent,
     one_blas_thread,
     one_opencv_thread,
     progress_counter,
+    results_by_batch,
     with_progress_bar,
 )
 
@@ -40,7 +40,7 @@ SCRIPT = textwrap.dedent("""
 
     import salstats as ss
     from salstats.cli import app as cli
-    from salstats.jobs import batch_results
+    from salstats.jobs import results_by_batch
 
     def work(folder, piece):
         (folder / f"{os.getpid()}.worker").touch()
@@ -50,7 +50,7 @@ SCRIPT = textwrap.dedent("""
     def score(*given, jobs: int | None = None, **options):
         from functools import partial
         worker = partial(work, Path(sys.argv[1]))
-        return batch_results(worker, range(400), jobs=jobs, progress=False, label="")
+        return results_by_batch(worker, range(400), jobs=jobs, progress=False, label="")
 
     ss.score = score
     cli.main(["score", "study", "--jobs", "2", "-o", "scores.csv"])
@@ -92,7 +92,7 @@ def test_workers_end_with_the_process_they_work_for_however_that_ends(tmp_path):
 @pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
 def test_backends_of_others_are_asked_for_nothing(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        assert batch_results(len, range(4), jobs=None, progress=False, label="") == [1] * 4
+        assert results_by_batch(len, range(4), jobs=None, progress=False, label="") == [1] * 4
 
 
 def test_a_worker_ends_once_it_has_another_parent(monkeypatch):
@@ -113,25 +113,25 @@ def test_a_worker_ends_once_it_has_another_parent(monkeypatch):
 
 
 def test_only_processes_of_joblib_itself_are_told_to_end():
-    assert joblib_options_ending_workers() == {
+    assert joblib_options_ending_workers_with_parent() == {
         "initializer": end_when_parent_ends,
         "initargs": (os.getpid(),),
     }
     with joblib.parallel_config(backend="threading"):
-        assert joblib_options_ending_workers() == {}
+        assert joblib_options_ending_workers_with_parent() == {}
 
 
 @pytest.mark.parametrize("jobs", [0, -2, True, 1.5, "2"])
 def test_a_number_of_jobs_that_cannot_be_is_an_error(jobs):
     with raises(ValueRangeError, option="jobs", value=jobs):
-        batch_results(len, [1], jobs=jobs, progress=False, label="")
+        results_by_batch(len, [1], jobs=jobs, progress=False, label="")
 
 
 @pytest.mark.parametrize(
     ("n_items", "sizes"), [(0, []), (5, [1] * 5), (100, [13] * 7 + [9]), (400, [20] * 20)]
 )
 def test_items_are_worked_on_in_batches_of_at_most_twenty(n_items, sizes):
-    batches = batch_results(tuple, range(n_items), jobs=1, progress=False, label="")
+    batches = results_by_batch(tuple, range(n_items), jobs=1, progress=False, label="")
     assert [len(batch) for batch in batches] == sizes
     assert [item for batch in batches for item in batch] == list(range(n_items))
 
@@ -142,7 +142,7 @@ def test_a_process_that_was_killed_is_an_error_that_names_the_jobs(monkeypatch):
 
     monkeypatch.setattr(joblib, "Parallel", lambda **options: killed)
     with raises(SalstatsError, option="jobs", value=2) as caught:
-        batch_results(len, range(4), jobs=2, progress=False, label="")
+        results_by_batch(len, range(4), jobs=2, progress=False, label="")
     assert [setting.option for setting in caught.value.hint.settings()] == ["jobs"]
 
 
@@ -152,7 +152,7 @@ def test_what_opencv_cannot_do_is_a_sentence_that_names_the_cases(jobs):
         return cv2.resize(np.empty((0, 0)), (2, 2))
 
     with raises(SalstatsError, column="case", value=["a"]) as caught:
-        batch_results(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
+        results_by_batch(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
     assert "OpenCV" in str(caught.value)
 
 

@@ -36,7 +36,7 @@ from salstats import __version__
 from salstats.errors import InputFileError, SalstatsWarning
 from salstats.explain.digits import ARCHITECTURES, WIDTHS, read_network
 from salstats.files.outputs import check_parent
-from salstats.jobs import joblib_options_ending_workers
+from salstats.jobs import joblib_options_ending_workers_with_parent
 from salstats.readers.arrays import study_from_arrays
 from salstats.scoring.cases import ABSENT
 from salstats.scoring.features import features
@@ -116,7 +116,9 @@ def _build(folder: Path, plan: Plan, jobs: int, say: Callable[[str], None]) -> N
 
     weights = folder / WEIGHTS
     weights.mkdir()
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator", **joblib_options_ending_workers())
+    parallel = joblib.Parallel(
+        n_jobs=jobs, return_as="generator", **joblib_options_ending_workers_with_parent()
+    )
     nets = [(a, s) for s in plan.seeds for a in ARCHITECTURES]
     for a, s in parallel(joblib.delayed(_train)(a, s, plan, weights) for a, s in nets):
         done(f"trained {a}, seed {s}")

@@ -18,7 +18,12 @@ from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, checked_method, options_with_defaults
 from salstats.explain.networks import Member, Network, members_with_outputs, stable_option_text
 from salstats.files.map_folder_writer import SETTINGS_FILE, MapKey
-from salstats.files.map_table import checked_label_text, checked_patient_text, read_settings, settings_key
+from salstats.files.map_table import (
+    checked_label_text,
+    checked_patient_text,
+    read_settings_text_by_series,
+    settings_key,
+)
 from salstats.study import Series
 
 #: A series of maps, and the name of a task.
@@ -305,7 +310,7 @@ def check_network_made_maps(
 
     Maps whose settings do not say are not compared: those of an ensemble, and of other programs.
     """
-    settings = read_settings(folder / SETTINGS_FILE)
+    settings = read_settings_text_by_series(folder / SETTINGS_FILE)
     digest = network.digest(module) if settings else ""
     for series, task in dict.fromkeys((key.series, key.task) for key in keys):
         source = _NETWORK_DIGEST.search(settings.get(settings_key(series), ""))

@@ -30,7 +30,7 @@ from salstats.files.map_table import (
     map_row,
     read_header_and_rows,
     read_masks,
-    read_settings,
+    read_settings_text_by_series,
     settings_key,
     write_json,
 )
@@ -164,7 +164,7 @@ class MapFolder:
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
-        stored_settings = read_settings(self.folder / SETTINGS_FILE)
+        stored_settings = read_settings_text_by_series(self.folder / SETTINGS_FILE)
         overwritten = self._check_settings_and_list_overwritten(stored_settings)
         files = [self._map_file(key) for key in overwritten]
         for key in overwritten:

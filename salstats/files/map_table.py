@@ -311,8 +311,8 @@ def read_masks(file: Path) -> MaskCodes:
     return codes
 
 
-def read_settings(file: Path) -> dict[str, str]:
-    """Read the settings by `settings_key`; an empty dict where the file does not exist."""
+def read_settings_text_by_series(file: Path) -> dict[str, str]:
+    """Read the settings text of each series, or series and task, by `settings_key`; {} without the file."""
     settings = _read_object(file)
     for series, text in settings.items():
         if not isinstance(text, str):

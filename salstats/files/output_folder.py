@@ -70,9 +70,12 @@ def check_output_folder(
     return folder
 
 
-def _file_and_folder_names_below(folder: Path, subfolders: Sequence[str]) -> list[str]:
-    """List the paths of all files and folders below a folder but `subfolders`; links are not followed."""
-    folders_of_run = {folder / name for name in subfolders}
+def _file_and_folder_names_below(folder: Path, left_out_subfolders: Sequence[str]) -> list[str]:
+    """List the paths of all files and folders below a folder, at any depth; links are not followed.
+
+    The entries of `left_out_subfolders` themselves are left out, not what is in them.
+    """
+    folders_of_run = {folder / name for name in left_out_subfolders}
     entries = []
     for path in folder.rglob("*"):
         is_folder_of_run = path in folders_of_run and path.is_dir() and not path.is_symlink()

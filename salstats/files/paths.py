@@ -74,8 +74,8 @@ def check_path_unless_missing(path: Path, verb: str = "read") -> None:
         ) from error
 
 
-def check_folder(folder: Path) -> None:
-    """Raise where a path is not a folder."""
+def check_is_existing_folder(folder: Path) -> None:
+    """Raise where a path does not exist or is not a folder."""
     check_path_unless_missing(folder)
     if not folder.is_dir():
         problem = "not a folder" if folder.exists() else "no such folder"

@@ -77,7 +77,7 @@ def _cell_xml(value: Any) -> str:
         value = value.item()
     if isinstance(value, bool):
         return f'<c t="b"><v>{value:d}</v></c>'
-    if _is_exact_number(value):
+    if _is_held_exactly_as_double(value):
         return f"<c><v>{value!r}</v></c>"
     text = _cell_text(value)
     if _ILLEGAL_IN_XML.search(text) or len(text) > _MAX_CHARACTERS:
@@ -89,7 +89,7 @@ def _cell_xml(value: Any) -> str:
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escaped}</t></is></c>'
 
 
-def _is_exact_number(value: Any) -> bool:
+def _is_held_exactly_as_double(value: Any) -> bool:
     """Return whether a value is a number that a sheet, whose numbers are doubles, holds exactly."""
     if isinstance(value, float):
         return math.isfinite(value)

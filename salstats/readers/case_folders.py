@@ -10,7 +10,7 @@ import numpy as np
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
-from salstats.files.paths import check_folder
+from salstats.files.paths import check_is_existing_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import area, empty
 from salstats.readers.case_json import (
@@ -248,7 +248,7 @@ def _path_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any
 
     Maps and masks are passed over where `named_options` has them.
     """
-    check_folder(root)
+    check_is_existing_folder(root)
     paths: dict[str, Any] = {}
     for option in ("truth", "human", "images"):
         if (root / option).is_dir():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
-from salstats.files.paths import check_folder
+from salstats.files.paths import check_is_existing_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
@@ -245,7 +245,7 @@ def _file_by_kind_and_maps(
     folder: Path, excluded_kinds: Collection[str], split: str | None, find_maps: bool
 ) -> tuple[dict[str, Path], list[Path]]:
     """Return the files of a folder by kind and, with `find_maps`, its maps; all must be of one split."""
-    check_folder(folder)
+    check_is_existing_folder(folder)
     names = sorted(path.name for path in folder.iterdir() if not path.is_dir())
     files: dict[str, Path] = {}
     # split -> the first file or folder whose name contains it

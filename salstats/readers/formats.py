@@ -10,7 +10,7 @@ from typing import Any
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import Call, InputFileError, Message, SalstatsError, Setting
-from salstats.files.paths import check_folder
+from salstats.files.paths import check_is_existing_folder
 from salstats.study import Study
 
 
@@ -135,7 +135,7 @@ def read_study(
 
 def _first_recognised_format(folder: Path) -> Format:
     """Return the first format that recognises a folder; raise where none does."""
-    check_folder(folder)
+    check_is_existing_folder(folder)
     for study_format in FORMATS.values():
         if study_format.recognise(folder):
             return study_format

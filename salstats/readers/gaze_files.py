@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, SalstatsError
-from salstats.files.paths import check_folder
+from salstats.files.paths import check_is_existing_folder
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
 from salstats.images.run_lengths import check_shape
@@ -61,7 +61,7 @@ def holds_gaze(folder: Path) -> bool:
 
 def metadata_file_of_phase(folder: Path, phases: Iterable[int] | None = None) -> dict[int, Path]:
     """Return the metadata file of every phase, or of some phases, in their order."""
-    check_folder(folder)
+    check_is_existing_folder(folder)
     files: dict[int, Path] = {}
     for file in folder.iterdir():
         name = METADATA_FILE.fullmatch(file.name)

@@ -8,10 +8,10 @@ from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from salstats.checks import and_n_more_text, quoted
+from salstats.checks import further_names_count_text, quoted
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened, read_json
-from salstats.files.paths import check_folder
+from salstats.files.paths import check_is_existing_folder
 from salstats.images import masks
 from salstats.images.map_steps import may_cover_whole_image
 from salstats.images.masks import Rle
@@ -83,7 +83,7 @@ def find_files_by_task_and_case(
     are files both in the folder and in folders of tasks.
     """
     root = Path(folder)
-    check_folder(root)
+    check_is_existing_folder(root)
     visible = sorted(path for path in root.iterdir() if not path.name.startswith("."))
     outside = [path for path in visible if path.suffix.lower() in suffixes and not path.is_dir()]
     task_folders = [path for path in visible if path.is_dir()]
@@ -129,7 +129,7 @@ def _no_file_error(folder: Path, suffixes: Sequence[str]) -> InputFileError:
 
 def files_below(folder: Path) -> list[Path]:
     """List the files in a folder and below, sorted; hidden ones and links to folders are left out."""
-    check_folder(folder)
+    check_is_existing_folder(folder)
     files: list[Path] = []
     linked: list[Path] = []
 
@@ -144,7 +144,8 @@ def files_below(folder: Path) -> list[Path]:
         files += [parent / name for name in names if not name.startswith(".")]
     if linked:
         warn(
-            f"{min(linked)}{and_n_more_text(linked)}: a link to another folder, which was not searched",
+            f"{min(linked)}{further_names_count_text(linked)}: a link to another folder, which was not "
+            "searched",
             value=sorted(linked),
             path=min(linked),
         )

@@ -15,7 +15,7 @@ from salstats.files.map_table import (
     file_inside,
     read_header_and_rows,
 )
-from salstats.files.paths import check_folder
+from salstats.files.paths import check_is_existing_folder
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import NA_STRINGS
 from salstats.readers.map_files import MAP_SUFFIXES, warn_if_map_has_sides_exchanged
@@ -104,7 +104,7 @@ class RowLocation:
 
 def read_map_rows(folder: Path) -> list[MapRow]:
     """Read the rows of a map folder's table, in its order, and check every cell."""
-    check_folder(folder)
+    check_is_existing_folder(folder)
     _, table = read_header_and_rows(folder / TABLE_FILE)
     if not table:
         raise InputFileError(f"{folder / TABLE_FILE} has a header but no data rows", path=folder / TABLE_FILE)

@@ -13,7 +13,7 @@ from salstats.checks import LARGEST_NUMBER, did_you_mean, invisibility_text, quo
 from salstats.coded_text import (
     TEXT,
     as_arrow_dictionary,
-    frame_with_sorted_dictionaries,
+    frame_with_sorted_categories,
     is_arrow_dictionary,
     make_text_plain,
     plain_text,
@@ -615,7 +615,7 @@ def read_table_with_coded_text(
     else:
         default_separator = "\t" if suffix == ".tsv" else ","
         cells, first_row_number = read_text(file, data, options, options.sep or default_separator)
-        frame = frame_with_sorted_dictionaries(cells)
+        frame = frame_with_sorted_categories(cells)
         # free the file's content and cells, which take more memory than the frame
         del data, cells
         pa.default_memory_pool().release_unused()

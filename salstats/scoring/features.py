@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.errors import SalstatsError
 from salstats.images import masks
 from salstats.images.shapes import shape_features
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Study, shape_of
 
@@ -98,7 +98,7 @@ def features(
         )
     work = partial(_feature_rows, tasks=study.tasks)
     rows: list[dict[str, Any]] = []
-    for case_rows in batch_results(work, cases, jobs=jobs, progress=progress, label="Measuring findings"):
+    for case_rows in results_by_batch(work, cases, jobs=jobs, progress=progress, label="Measuring findings"):
         rows += case_rows
     return pd.DataFrame(rows, columns=list(FEATURE_COLUMNS))
 

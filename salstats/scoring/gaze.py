@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import as_generator, check_choice, check_count
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.center_bias import Box, CenterBias
-from salstats.jobs import batch_results, one_blas_thread
+from salstats.jobs import one_blas_thread, results_by_batch
 from salstats.metrics.registry import chosen_metrics
 from salstats.scoring.gaze_cases import (
     ALL,
@@ -248,7 +248,7 @@ def score_gaze(
         generators = [*generator.spawn(len(study))]
     cases = list(zip(study.cases, generators, strict=True))
     work = partial(_score_cases, rule=rule, bias=bias)
-    frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring images")
+    frames = results_by_batch(work, cases, jobs=jobs, progress=progress, label="Scoring images")
     return drop_empty_columns(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 
@@ -270,7 +270,7 @@ def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = Fa
         parts.append(tuple(cases[start : start + n_cases_per_part]))
     work = partial(_partial_biases, boxes=boxes, shapes=shapes)
     bias = CenterBias(boxes, shapes)
-    for partial_biases in batch_results(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
+    for partial_biases in results_by_batch(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
         for partial_bias in partial_biases:
             bias.merge(partial_bias)
     return bias

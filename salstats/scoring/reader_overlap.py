@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import Call, Message, SalstatsError, Setting
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases
 from salstats.scoring.cases import (
@@ -172,7 +172,7 @@ def reader_overlap(
     )
     work = partial(_overlap_rows, rule=OverlapRule(groups, score_rule))
     rows: list[dict[str, Any]] = []
-    for some_rows in batch_results(
+    for some_rows in results_by_batch(
         work, study.cases, jobs=jobs, progress=progress, label="Comparing readers"
     ):
         rows += some_rows

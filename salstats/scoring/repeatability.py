@@ -13,7 +13,7 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement_among_maps
 from salstats.scoring.cases import ScoreAndReason, agreed_shape
@@ -169,7 +169,9 @@ def map_repeatability(
     warn_if_repetition_is_mean(repetitions, over)
     work = partial(_repeatability_rows, rule=rule)
     rows = []
-    for some_rows in batch_results(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps"):
+    for some_rows in results_by_batch(
+        work, study.cases, jobs=jobs, progress=progress, label="Comparing maps"
+    ):
         rows += [{**row, "over": over} for row in some_rows]
     return drop_empty_columns(frame_of(rows, _COLUMNS), _OPTIONAL)
 

@@ -13,7 +13,7 @@ from salstats import __version__
 from salstats.checks import check_choice, quoted
 from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.files.finished_cases import load_or_compute_frame, make_or_check_checkpoint_folder
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
@@ -283,7 +283,7 @@ def score(
         settings_text = f"salstats {__version__} score {rule} {study.truth}"
         folder = make_or_check_checkpoint_folder(resume)
         work = partial(load_or_compute_frame, work=work, folder=folder, settings_text=settings_text)
-    frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
+    frames = results_by_batch(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     scores = pd.concat(frames, ignore_index=True)
     _warn_of_hits_at_ambiguous_peaks(scores)
     _warn_of_inverted_truth(scores, study.source)

@@ -12,7 +12,7 @@ from salstats.files.outputs import check_target, replacing_file
 from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.scoring.cases import agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.scores import study_of
@@ -72,7 +72,7 @@ def segment(
     rule = mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap)
     work = partial(_masks_by_case, series=series, rule=rule)
     masks_by_case: Masks = {}
-    for some_masks in batch_results(work, study.cases, jobs=jobs, progress=progress, label="Making masks"):
+    for some_masks in results_by_batch(work, study.cases, jobs=jobs, progress=progress, label="Making masks"):
         masks_by_case |= some_masks
     return masks_by_case
 

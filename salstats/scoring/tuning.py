@@ -13,7 +13,7 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.images import masks
 from salstats.images.maps import LARGEST_FILTER_SIDE, is_finite
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, MaskSetting, mask_rule
@@ -137,7 +137,7 @@ def tune(
     )
     # cut-offs are tried on all cases, the other options on those that the truth holds
     cases = [case for case in study if case.annotated or option == "cutoff"]
-    pieces = batch_results(
+    pieces = results_by_batch(
         sweep.scores_by_case_task_series_value,
         cases,
         jobs=jobs,

@@ -24,7 +24,7 @@ from salstats.files.map_table import (
     map_row,
     read_header_and_rows,
     read_masks,
-    read_settings,
+    read_settings_text_by_series,
     settings_key,
     write_json,
 )
@@ -297,18 +297,18 @@ def test_a_map_that_is_complete_is_an_array_of_numbers(tmp_path):
 def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):
     file = tmp_path / "truth.json"
     assert read_masks(file) == {}
-    assert read_settings(file) == {}
+    assert read_settings_text_by_series(file) == {}
     codes = {"a": {"Edema": {"size": [1, 2], "counts": "x"}}}
     write_json(file, codes)
     assert read_masks(file) == codes
     with raises(InputFileError, path=file, value="a"):
-        read_settings(file)
+        read_settings_text_by_series(file)
     write_json(file, {"ig": "steps=50"})
-    assert read_settings(file) == {"ig": "steps=50"}
+    assert read_settings_text_by_series(file) == {"ig": "steps=50"}
     with raises(InputFileError, path=file, value="ig"):
         read_masks(file)
     write_json(file, ["a"])
-    for read in (read_masks, read_settings):
+    for read in (read_masks, read_settings_text_by_series):
         with raises(InputFileError, path=file, value="list"):
             read(file)
     assert [entry.name for entry in tmp_path.iterdir()] == ["truth.json"]

@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.errors import InputFileError
 from salstats.files.paths import (
-    check_folder,
+    check_is_existing_folder,
     check_path_unless_missing,
     check_plain,
     forbidding_to_read_outputs,
@@ -66,9 +66,9 @@ def test_a_link_is_followed_where_it_is_read_and_replaced_where_it_is_written(tm
 
 
 def test_a_folder_must_be_one(tmp_path):
-    check_folder(tmp_path)
+    check_is_existing_folder(tmp_path)
     (tmp_path / "a").write_text("")
     with raises(InputFileError, path=tmp_path / "a"):
-        check_folder(tmp_path / "a")
+        check_is_existing_folder(tmp_path / "a")
     with raises(InputFileError, path=tmp_path / "b"):
-        check_folder(tmp_path / "b")
+        check_is_existing_folder(tmp_path / "b")

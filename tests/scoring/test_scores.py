@@ -19,7 +19,7 @@ import salstats as ss
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.images.thresholds import THRESHOLDS
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.penalised_dice import pdc
 from salstats.metrics.registry import METRICS
@@ -350,7 +350,7 @@ class TestInPieces:
 
         def wait_for_first(results):
             with joblib.parallel_config(backend="threading", n_jobs=2):
-                results.extend(batch_results(work, [0, 1], jobs=None, progress=False, label=""))
+                results.extend(results_by_batch(work, [0, 1], jobs=None, progress=False, label=""))
 
         before = cv2.getNumThreads()
         cv2.setNumThreads(3)

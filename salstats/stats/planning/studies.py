@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from salstats.errors import SalstatsWarning
-from salstats.jobs import batch_results
+from salstats.jobs import results_by_batch
 from salstats.stats.comparison_frames import (
     infer_and_test,
     options_without_binary_defaults_for_flips,
@@ -177,7 +177,7 @@ def simulate_studies(
         for first in range(0, n_studies, block_size):
             studies = range(first, min(first + block_size, n_studies))
             blocks.append(_Block(n_units, sampler, plan, metric, studies))
-    batches = batch_results(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
+    batches = results_by_batch(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
     results = pd.concat(itertools.chain.from_iterable(batches), ignore_index=True)
     counts = {}
     for n_units, rows in results.groupby("n_units", sort=False):
