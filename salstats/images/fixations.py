@@ -77,8 +77,8 @@ def _check_each_fixation(is_wrong: np.ndarray, values: np.ndarray, name: str, ru
         )
 
 
-def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
-    """Return the density of a reader's fixations over an image's pixels.
+def fixation_density(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
+    """Return the density of Gaussians about a reader's fixations over an image's pixels.
 
     Each fixation adds a Gaussian of one degree of visual angle about its point, weighted by its duration,
     inside the part of the image that was on screen.

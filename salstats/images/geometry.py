@@ -157,8 +157,8 @@ class Geometry:
         """
         grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)
-        rows = self._neighbour_samples(0, height, grid.shape[0])
-        cols = self._neighbour_samples(1, width, grid.shape[1])
+        rows = self._neighbour_samples_of_image_pixels(0, height, grid.shape[0])
+        cols = self._neighbour_samples_of_image_pixels(1, width, grid.shape[1])
         if not rows.is_visible.any() or not cols.is_visible.any():
             raise ValueRangeError(
                 f"shape {height} x {width} is too coarse: no centre of its pixels lies in the part of the "
@@ -203,17 +203,19 @@ class Geometry:
         )
         return inverse.to_image(saliency)
 
-    def _neighbour_samples(self, axis: int, n_pixels: int, n_samples: int) -> "_NeighbourSamples":
-        """Return the neighbours of pixels along an axis of the image among samples that cover the input."""
+    def _neighbour_samples_of_image_pixels(
+        self, axis: int, n_image_pixels: int, n_samples_of_input: int
+    ) -> "_NeighbourSamples":
+        """Return the neighbours of the image's pixels along an axis among samples that cover the input."""
         # the pixels' centres in pixels of the image, then of the input, each from the edge
-        image_position = (np.arange(n_pixels) + 0.5) * (self.image_shape[axis] / n_pixels)
+        image_position = (np.arange(n_image_pixels) + 0.5) * (self.image_shape[axis] / n_image_pixels)
         input_position = image_position * self.scale[axis] + self.offset[axis]
         side = self.network_shape[axis]
         is_visible = (input_position >= -_ROUNDING) & (input_position <= side + _ROUNDING)
         # in samples, from the centre of the first
-        position = np.clip(input_position * (n_samples / side) - 0.5, 0, n_samples - 1)
-        before = np.minimum(position.astype(np.int64), max(0, n_samples - 2))
-        after = np.minimum(before + 1, n_samples - 1)
+        position = np.clip(input_position * (n_samples_of_input / side) - 0.5, 0, n_samples_of_input - 1)
+        before = np.minimum(position.astype(np.int64), max(0, n_samples_of_input - 2))
+        after = np.minimum(before + 1, n_samples_of_input - 1)
         return _NeighbourSamples(before, after, (position - before).astype(np.float32), is_visible)
 
 

@@ -57,7 +57,7 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero(array.any(axis=1))
     if not rows.size:
         return hull
-    corners = _hull_corners_in_half_pixels(array, rows)
+    corners = _convex_hull_vertices_in_half_pixels(array, rows)
     top = int(rows[0])
     bottom = int(rows[-1])
     width = array.shape[1]
@@ -93,14 +93,15 @@ def _ceil_half(number: int) -> int:
     return (number + 1) // 2
 
 
-def _hull_corners_in_half_pixels(mask: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull in order, (y, x) in half pixels, shape (n, 2).
+def _convex_hull_vertices_in_half_pixels(mask: np.ndarray, rows_with_pixels: np.ndarray) -> np.ndarray:
+    """Return the vertices of the mask's convex hull in order, (y, x) in half pixels, shape (n, 2).
 
-    `rows` are those in which the mask has a pixel. Pixel (row, col) has its centre at y = 2 row, x = 2 col.
+    `rows_with_pixels` are those in which the mask has a pixel. Pixel (row, col) has its centre at y = 2 row,
+    x = 2 col.
     """
-    first_col = mask[rows].argmax(axis=1)
-    last_col = mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
-    y = 2 * rows.astype(np.int64)
+    first_col = mask[rows_with_pixels].argmax(axis=1)
+    last_col = mask.shape[1] - 1 - mask[rows_with_pixels, ::-1].argmax(axis=1)
+    y = 2 * rows_with_pixels.astype(np.int64)
     first_x = 2 * first_col.astype(np.int64)
     last_x = 2 * last_col.astype(np.int64)
     # corners can only be middles of edges of the first and the last pixel of a row

@@ -75,8 +75,8 @@ def largest_float32_not_above(threshold: float) -> np.float32:
     return np.float32(np.nextafter(nearest, np.float32(-np.inf)))
 
 
-def grey_levels(values: np.ndarray) -> np.ndarray:
-    """Return values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated."""
-    grey = np.empty(values.shape, np.uint8)
-    np.multiply(values, np.float32(255), out=grey, casting="unsafe")
+def grey_levels_of_fractions(fractions: np.ndarray) -> np.ndarray:
+    """Return fractions, from 0 to 1, as grey levels: `uint8(255 * x)`, truncated."""
+    grey = np.empty(fractions.shape, np.uint8)
+    np.multiply(fractions, np.float32(255), out=grey, casting="unsafe")
     return grey

@@ -9,10 +9,10 @@ import numpy as np
 
 from salstats.checks import LARGEST_NUMBER, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
-from salstats.images.map_steps import box_filter, grey_levels, largest_float32_not_above, resize
+from salstats.images.map_steps import box_filter, grey_levels_of_fractions, largest_float32_not_above, resize
 from salstats.images.masks import Rle, run_starts_and_ends
 from salstats.images.otsu import fill_holes_and_drop_single_pixels, grey_smoothed_through_jet
-from salstats.images.peaks import maximum_and_points
+from salstats.images.peaks import RowColPoints, maximum_and_points
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
 from salstats.images.thresholds import OTSU, THRESHOLDS
@@ -92,7 +92,7 @@ class SaliencyOnImage:
         return self._extremes.peak
 
     @property
-    def peaks(self) -> np.ndarray:
+    def peaks(self) -> RowColPoints:
         """Every maximum before smoothing, (row, col) in row-major order, shape (k, 2); none if constant.
 
         Values that only rounding tells apart are equal; a plateau counts with all its pixels.
@@ -146,7 +146,7 @@ class SaliencyOnImage:
     def _transposed_grey_levels(self) -> np.ndarray:
         """Return the map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
-            return grey_levels(self._smoothed_transposed)
+            return grey_levels_of_fractions(self._smoothed_transposed)
         grey = self._transposed_map_from_0_to(255).astype(np.uint8)
         if self.smooth is None:
             return grey

@@ -48,9 +48,9 @@ def mixed_map_of_classes(
             option="maps",
             value=stack.shape,
         )
-    class_probs = _numbers_from_0_to_1(probs, "probs", len(stack))
-    class_thresholds = _numbers_from_0_to_1(threshold, "threshold", len(stack))
-    weights = _class_weights(class_probs, rule, class_thresholds, no_finding)
+    class_probs = _number_or_numbers_by_class_from_0_to_1(probs, "probs", len(stack))
+    class_thresholds = _number_or_numbers_by_class_from_0_to_1(threshold, "threshold", len(stack))
+    weights = _weight_of_each_class(class_probs, rule, class_thresholds, no_finding)
     mixed = np.zeros(stack.shape[1:])
     for index, (layer, weight) in enumerate(zip(stack, weights, strict=True)):
         if not np.isfinite(layer).all():
@@ -61,10 +61,10 @@ def mixed_map_of_classes(
     return mixed
 
 
-def _numbers_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
+def _number_or_numbers_by_class_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
     """Return `values` in float64; raise unless they are numbers from 0 to 1, one for each class.
 
-    A threshold may also be a single number, for all classes.
+    A threshold may also be a single number, for all classes; it comes back as an array without dimensions.
     """
     array = np.asarray(values)
     is_single_threshold = name == "threshold" and array.ndim == 0
@@ -92,29 +92,31 @@ def _numbers_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _class_weights(probs: np.ndarray, rule: str, threshold: np.ndarray, no_finding: int | None) -> np.ndarray:
-    """Return the weights of the classes, which add up to 1, or are all 0 if no class is chosen.
+def _weight_of_each_class(
+    class_probs: np.ndarray, rule: str, threshold: np.ndarray, no_finding: int | None
+) -> np.ndarray:
+    """Return one weight for each class; they add up to 1, or are all 0 if no class is chosen.
 
-    "uniform" gives all the same, "weighted" their probs. By other rules the classes whose prob is at least
-    `threshold` share the weight; without any, `no_finding` has it.
+    "uniform" gives all the same, "weighted" their probabilities. By other rules the classes whose
+    probability is at least `threshold` share the weight; without any, `no_finding` has it.
     """
-    n_classes = len(probs)
+    n_classes = len(class_probs)
     if rule == "uniform":
         return np.full(n_classes, 1 / n_classes)
     if rule == "weighted":
-        if not probs.sum() > 0:
+        if not class_probs.sum() > 0:
             raise ValueRangeError(
                 "all probs are 0, so ",
                 Setting("rule", "weighted"),
                 " has nothing to weigh",
                 hint="use another rule",
             )
-        return np.asarray(probs / probs.sum())
+        return np.asarray(class_probs / class_probs.sum())
     if no_finding is not None and no_finding not in range(n_classes):
         raise ValueRangeError(
             Setting("no_finding", no_finding), " is not a class", hint=f"use 0 ... {n_classes - 1} or None"
         )
-    is_chosen = np.asarray(probs >= threshold)
+    is_chosen = np.asarray(class_probs >= threshold)
     if not is_chosen.any() and no_finding is not None:
         is_chosen[no_finding] = True
     n_chosen = int(np.count_nonzero(is_chosen))

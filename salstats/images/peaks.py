@@ -5,10 +5,13 @@ import numpy as np
 from salstats.images.axes import InterpolationAxis
 from salstats.images.pixel_values import PixelValues
 
+#: Points (row, col) of pixels, shape (k, 2).
+RowColPoints = np.ndarray
+
 
 def maximum_and_points(
     saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True
-) -> tuple[float, np.ndarray]:
+) -> tuple[float, RowColPoints]:
     """Return the largest value of a map on an image's pixels, and its points.
 
     The map is interpolated as `images.map_steps.resize` does, but in float64. Values that are equal in exact
@@ -70,7 +73,7 @@ def maximum_and_points(
     return float(largest), points
 
 
-def _maximum_and_points_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, np.ndarray]:
+def _maximum_and_points_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, RowColPoints]:
     """Return the largest value and its points of a map whose samples are the pixels of its image."""
     largest = saliency.max()
     is_maximum = saliency >= largest - PixelValues(saliency).largest_rounding_difference

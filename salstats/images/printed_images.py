@@ -45,7 +45,7 @@ def grey_from_0_to_1(image: np.ndarray) -> np.ndarray:
     return rescale(grey)
 
 
-def outlines(mask: np.ndarray, smallest_detail: float = 1.0) -> list[np.ndarray]:
+def outlines_as_row_col_lines(mask: np.ndarray, smallest_detail: float = 1.0) -> list[np.ndarray]:
     """Return outlines of a mask, those of holes too, as closed lines of points (row, col).
 
     They run through the middles of the outermost pixels, pixel (0, 0) from 0 to 1; the last point is the

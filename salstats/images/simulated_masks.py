@@ -15,7 +15,7 @@ from salstats.images.run_lengths import check_shape
 _MAX_SPREAD = 0.9
 
 
-def irregular_contour(
+def irregular_contour_row_col(
     *, n_points: int = 13, radius: float = 26.0, spread: float = 0.3, rng: int | np.random.Generator = 0
 ) -> np.ndarray:
     """Draw the corners of an irregular shape about a centre at (0, 0).

@@ -1,7 +1,7 @@
 """Densities of fixations that maps are compared with, and a saliency map read as one.
 
-A density is an array (M, N) in the image's pixels, such as `images.fixations.fixation_map` gives: finite, not
-negative, of any positive sum.
+A density is an array (M, N) in the image's pixels, such as `images.fixations.fixation_density` gives: finite,
+not negative, of any positive sum.
 """
 
 from collections.abc import Sequence

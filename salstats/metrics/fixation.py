@@ -1,6 +1,6 @@
 """Scores of a map as a prediction of where people look: against a density of fixations.
 
-A *density* is an array (M, N) in the image's pixels, such as `images.fixations.fixation_map` gives: finite,
+A *density* is an array (M, N) in the image's pixels, as `images.fixations.fixation_density` gives: finite,
 not negative, of any positive sum. *Points* are fixations, (row, col), in the same pixels. *Others* are
 fixations on other images, in the pixels of this one. The metrics that take points are in `fixation_points`.
 

@@ -15,6 +15,7 @@ import numpy as np
 from salstats.errors import InputFileError
 from salstats.images import masks
 from salstats.images.maps import is_finite
+from salstats.images.peaks import RowColPoints
 from salstats.metrics import overlap
 from salstats.metrics.distance import SurfaceDistances, surface_distances
 from salstats.metrics.overlap import Counts
@@ -150,7 +151,7 @@ class PredictionComparison:
         return self.finding.mask
 
     @property
-    def peak(self) -> np.ndarray:
+    def peak(self) -> RowColPoints:
         """The points (row, col) that a person marked, or the map's first maximum, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points
@@ -160,7 +161,7 @@ class PredictionComparison:
         return np.array([peak])
 
     @cached_property
-    def peaks(self) -> np.ndarray:
+    def peaks(self) -> RowColPoints:
         """The points (row, col) that a person marked, or every maximum of the map, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points

@@ -163,7 +163,7 @@ def score_gaze(
 
     Notes
     -----
-    The density of a recording is its fixation map (`fixation_map`), of sum 1; so every reader weighs the
+    The density of a recording is its fixation map (`fixation_density`), of sum 1; so every reader weighs the
     same in the mean, however long the look. A map of another size than its image is resized to it:
     bilinear, half-pixel centres.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images.center_bias import CenterBias
-from salstats.images.fixations import Fixations, fixation_map
+from salstats.images.fixations import Fixations, fixation_density
 from salstats.images.map_steps import resize_in_float64
 from salstats.images.maps import is_finite
 from salstats.metrics.densities import Densities
@@ -74,7 +74,7 @@ class GazeRule:
 def recording_density(recording: Recording, fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     """Return the density of a reader's fixations; an error names the file that they are from."""
     try:
-        return fixation_map(fixations, shape)
+        return fixation_density(fixations, shape)
     except SalstatsError as error:
         raise InputFileError(f"{recording.source}: ", error.message, path=recording.source) from error
 

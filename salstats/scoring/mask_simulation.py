@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.coded_text import TEXT
-from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.overlap import counts, dice_from_counts, iou_from_counts
 from salstats.metrics.penalised_dice import pdc
@@ -74,7 +74,7 @@ class MaskSeries:
 
 def simulate_masks() -> dict[str, MaskSeries]:
     """Draw the masks of the simulations, all of one irregular shape on 256 x 256 pixels."""
-    corners = irregular_contour()
+    corners = irregular_contour_row_col()
 
     def draw_shape(scale: float, shift: float = 0.0) -> np.ndarray:
         return draw_contour(corners, (256, 256), shift=(shift, shift), scale=scale)

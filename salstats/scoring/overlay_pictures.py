@@ -14,7 +14,7 @@ from salstats.display.plots.layout.overlay_picture import Picture, mm_per_pixel
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
-from salstats.images.printed_images import outlines, printed_shape, resize_for_print
+from salstats.images.printed_images import outlines_as_row_col_lines, printed_shape, resize_for_print
 from salstats.readers.background_images import ImageSource, read_grey_for_print
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.masking import MaskRule, MaskSetting
@@ -211,7 +211,7 @@ def _mask_outlines(masks: dict[str, list[np.ndarray]], printed_pixel: float) -> 
     for kind, kind_masks in masks.items():
         kind_lines = []
         for mask in kind_masks:
-            kind_lines += outlines(mask, printed_pixel)
+            kind_lines += outlines_as_row_col_lines(mask, printed_pixel)
         if kind_lines:
             lines[kind] = kind_lines
     return lines

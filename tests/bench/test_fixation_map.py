@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from timing import seconds
 
-from salstats.images.fixations import Fixations, fixation_map
+from salstats.images.fixations import Fixations, fixation_density
 
 SHAPE = (2000, 2500)
 N_FIXATIONS = 60
@@ -52,10 +52,10 @@ def plain(fixations):
 
 def test_a_map_is_thirty_times_faster_than_gaussians_on_the_full_grid(recording):
     few = first(recording, N_PLAIN)
-    np.testing.assert_allclose(fixation_map(few, SHAPE), plain(few), rtol=1e-9, atol=1e-30)
+    np.testing.assert_allclose(fixation_density(few, SHAPE), plain(few), rtol=1e-9, atol=1e-30)
     fast = slow = np.inf
     for turn in range(10):
-        fast = min(fast, *(seconds(lambda: fixation_map(recording, SHAPE)) for _ in range(3)))
+        fast = min(fast, *(seconds(lambda: fixation_density(recording, SHAPE)) for _ in range(3)))
         slow = min(slow, seconds(lambda: plain(few)) * N_FIXATIONS / N_PLAIN)
         if turn >= 2 and slow > TIMES_FASTER * fast:
             break
@@ -64,7 +64,7 @@ def test_a_map_is_thirty_times_faster_than_gaussians_on_the_full_grid(recording)
 
 def test_no_array_is_much_larger_than_the_image(recording):
     tracemalloc.start()
-    fixation_map(recording, SHAPE)
+    fixation_density(recording, SHAPE)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < MOST_IMAGES * 8 * SHAPE[0] * SHAPE[1]

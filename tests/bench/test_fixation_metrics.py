@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from timing import fastest
 
-from salstats.images.fixations import Fixations, fixation_map
+from salstats.images.fixations import Fixations, fixation_density
 from salstats.metrics.fixation import MIT_EPSILON, RankedMap, auc, kl, ncc, sauc, sim
 from salstats.metrics.fixation_points import auc_points, nss
 
@@ -41,7 +41,7 @@ def points():
 def density(points):
     n = len(points)
     shown = np.tile([0, 0, *SHAPE], (n, 1))
-    return fixation_map(Fixations(points.astype(float), np.ones(n), np.full((n, 2), 40.0), shown), SHAPE)
+    return fixation_density(Fixations(points.astype(float), np.ones(n), np.full((n, 2), 40.0), shown), SHAPE)
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from timing import seconds
 import salstats as ss
 from salstats.display.plots.layout.picture_layer import geom_picture
 from salstats.images import boundaries, geometry, hulls, map_steps, masks, otsu, peaks, polygons
-from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
 from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.penalised_dice import pdc
@@ -156,7 +156,7 @@ def test_penalised_dice_with_the_library_s_centre(monkeypatch, side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_simulated_masks_with_the_library_s_polygons(monkeypatch, side):
-    contours = [irregular_contour(radius=0.1 * side, rng=seed) for seed in range(3)]
+    contours = [irregular_contour_row_col(radius=0.1 * side, rng=seed) for seed in range(3)]
     library = lambda: [draw_contour(contour, (side, side)) for contour in contours]  # noqa: E731
     own = with_own(monkeypatch, skimage.measure, "grid_points_in_poly", own_polygon, library)
     np.testing.assert_array_equal(own(), library())
@@ -250,7 +250,7 @@ def test_number_of_parts_by_opencv(side):
 @pytest.mark.parametrize("side", SIDES)
 def test_otsu_and_the_other_thresholds(side):
     saliency = np.random.default_rng(0).random((7, 7)) ** 2
-    grey = map_steps.grey_levels(map_steps.rescale(map_steps.resize(saliency, (side, side))))
+    grey = map_steps.grey_levels_of_fractions(map_steps.rescale(map_steps.resize(saliency, (side, side))))
     np.testing.assert_array_equal(otsu.above_otsu(grey), grey > skimage.filters.threshold_otsu(grey))
     ratio = compared(
         f"Otsu by OpenCV: scikit-image, {side}",

@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.center_bias import Box, CenterBias
-from salstats.images.fixations import fixation_map
+from salstats.images.fixations import fixation_density
 
 #: The oracle resizes in single precision, ours is in double; shares of the maximum.
 AGGREGATE, ON_IMAGE = 1e-7, 5e-8
@@ -23,7 +23,7 @@ def read(gaze):
         box = pd.read_csv(folder / "chest_bounding_box.csv")[["ymin", "xmin", "ymax", "xmax"]].to_numpy()[0]
         boxes.setdefault(case, []).append(box)
         shapes[case] = (row.height, row.width)
-        maps.setdefault(case, []).append(fixation_map(recorded(folder), shapes[case]))
+        maps.setdefault(case, []).append(fixation_density(recorded(folder), shapes[case]))
     return {case: Box(*np.mean(found, axis=0)) for case, found in boxes.items()}, shapes, maps
 
 

@@ -10,7 +10,7 @@ from tests_support import raises
 
 from salstats.checks import LARGEST_NUMBER
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.fixations import Fixations, check_density, fixation_map
+from salstats.images.fixations import Fixations, check_density, fixation_density
 
 #: The oracle sums Gaussians in single precision, ours are in double.
 OF_MAXIMUM = 1e-6
@@ -60,7 +60,7 @@ def test_maps_are_those_of_the_study(shared):
         shape = (row.height, row.width)
         fixations = recorded(gaze / "inputs/main_data" / row.id)
         n_outside += int(((fixations.points < 0) | (fixations.points >= shape)).any(axis=1).sum())
-        density, reference = fixation_map(fixations, shape), expected[row.key]
+        density, reference = fixation_density(fixations, shape), expected[row.key]
         assert density.shape == reference.shape
         assert np.abs(density - reference).max() <= OF_MAXIMUM * reference.max(), row.key
         assert density.sum() == pytest.approx(1, abs=ROUNDING)
@@ -69,7 +69,7 @@ def test_maps_are_those_of_the_study(shared):
 
 def test_a_drawn_map_by_hand():
     # one pixel away is exp(-1/2) of the peak, in both directions; durations weigh 3 : 1
-    density = fixation_map(made((1, 1, 0.3), (1, 3, 0.1), shown=(0, 1, 3, 4)), (3, 5))
+    density = fixation_density(made((1, 1, 0.3), (1, 3, 0.1), shown=(0, 1, 3, 4)), (3, 5))
     step = math.exp(-1 / 2)
     row = np.array([0, 3 + step**4, 3 * step + step, 3 * step**4 + 1, 0])
     by_hand = np.outer([step, 1, step], row)
@@ -91,13 +91,13 @@ def test_maps_are_the_sum_of_gaussians_on_the_full_grid():
         np.concatenate([corners[:, :, 0], corners[:, :, 1]], axis=1),
     )
     expected = plain(fixations, shape)
-    np.testing.assert_allclose(fixation_map(fixations, shape), expected, rtol=1e-11, atol=1e-30)
+    np.testing.assert_allclose(fixation_density(fixations, shape), expected, rtol=1e-11, atol=1e-30)
 
 
 def test_a_gaussian_is_not_made_whole_again_where_it_is_cut():
     # the same fixation in the middle and on the border of what is shown: half of the second is lost
     middle, edge = (
-        fixation_map(made((10, 20, 1), (10, at, 1), sd=(2, 2), shown=(0, 0, 21, 61)), (21, 61))
+        fixation_density(made((10, 20, 1), (10, at, 1), sd=(2, 2), shown=(0, 0, 21, 61)), (21, 61))
         for at in (45, 60)
     )
     assert middle[:, 32:].sum() == pytest.approx(0.5, abs=1e-6)
@@ -107,7 +107,7 @@ def test_a_gaussian_is_not_made_whole_again_where_it_is_cut():
 
 
 def test_a_fixation_outside_leaves_its_tail():
-    density = fixation_map(made((2, -2, 1)), (5, 7))
+    density = fixation_density(made((2, -2, 1)), (5, 7))
     assert density.sum() == pytest.approx(1, abs=ROUNDING)
     assert (np.diff(density[2]) < 0).all()
 
@@ -131,20 +131,20 @@ def test_values_out_of_range_are_named(name, value, row, entry):
 def test_a_rectangle_outside_the_image_is_an_error(shown):
     both = Fixations([[1, 1]] * 2, [1, 1], [[1, 1]] * 2, [WHOLE, shown])
     with raises(ValueRangeError, option="shown", value=list(shown), rows=(1,)):
-        fixation_map(both, (5, 7))
+        fixation_density(both, (5, 7))
 
 
 def test_no_map_without_a_fixation_that_lasts():
     with raises(ValueRangeError, option="fixations", value=0):
-        fixation_map(made(), (5, 7))
+        fixation_density(made(), (5, 7))
     with raises(ValueRangeError, option="fixations", value=2):
-        fixation_map(made((1, 1, 0), (2, 2, 0)), (5, 7))
+        fixation_density(made((1, 1, 0), (2, 2, 0)), (5, 7))
 
 
 def test_no_map_where_no_gaussian_reaches_a_pixel_and_shapes_that_do_not_fit():
     for fixations in (made((1, 1, 1), shown=(2, 2, 2, 4)), made((1, 1000, 1))):
         with raises(ValueRangeError, option="fixations", value=None):
-            fixation_map(fixations, (5, 7))
+            fixation_density(fixations, (5, 7))
     for name, value in (("points", np.ones((3, 3))), ("duration", np.ones(2)), ("shown", np.ones((3, 2)))):
         with raises(ShapeError, option=name, value=value.shape):
             Fixations(**(arrays() | {name: value}))

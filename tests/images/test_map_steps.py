@@ -5,7 +5,7 @@ import pytest
 
 from salstats.images.map_steps import (
     box_filter,
-    grey_levels,
+    grey_levels_of_fractions,
     largest_float32_not_above,
     may_cover_whole_image,
     rescale,
@@ -97,7 +97,7 @@ def test_a_box_filter_is_the_mean_of_the_mirrored_neighbourhood(size):
 
 def test_grey_levels_are_truncated_not_rounded():
     values = np.array([[0, 0.5 / 255, 0.999, 1]], np.float32)
-    grey = grey_levels(values)
+    grey = grey_levels_of_fractions(values)
     assert grey.dtype == np.uint8
     assert grey.tolist() == [[0, 0, 254, 255]]
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from salstats.images.map_steps import grey_levels, rescale, resize
+from salstats.images.map_steps import grey_levels_of_fractions, rescale, resize
 from salstats.images.otsu import above_otsu, fill_holes_and_drop_single_pixels, grey_smoothed_through_jet
 
 
 @pytest.mark.parametrize("part", ["some_study_maps", "sample_maps"])
 def test_levels_are_the_scripts(part, request):
     for case, task, saliency, shape, row in request.getfixturevalue(part):
-        grey = grey_levels(rescale(resize(saliency, shape)))
+        grey = grey_levels_of_fractions(rescale(resize(saliency, shape)))
         assert np.array_equal(above_otsu(grey), grey > row["otsu_level"]), (case, task)
     # of an image of one value, the rescaled constant map
     assert not above_otsu(np.zeros((3, 4), np.uint8)).any()
@@ -19,7 +19,7 @@ def test_levels_are_the_scripts(part, request):
 
 def test_grey_levels_are_cut_off_not_rounded():
     values = np.array([[0, 0.9999 / 255, 1 / 255, 0.5, 0.9999, 1]], np.float32)
-    np.testing.assert_array_equal(grey_levels(values), [[0, 0, 1, 127, 254, 255]])
+    np.testing.assert_array_equal(grey_levels_of_fractions(values), [[0, 0, 1, 127, 254, 255]])
 
 
 def refilled(mask):

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from salstats.images.printed_images import grey_from_0_to_1, outlines, printed_shape, resize_for_print
+from salstats.images.printed_images import (
+    grey_from_0_to_1,
+    outlines_as_row_col_lines,
+    printed_shape,
+    resize_for_print,
+)
 
 
 def test_a_picture_has_the_pixels_that_are_printed_and_no_more_than_a_thousand():
@@ -23,7 +28,7 @@ def test_a_shrunk_image_holds_the_means_of_its_pixels():
 def test_outlines_run_through_the_middles_of_the_outermost_pixels():
     mask = np.zeros((6, 7), dtype=bool)
     mask[1:4, 2:6] = True
-    (line,) = outlines(mask)
+    (line,) = outlines_as_row_col_lines(mask)
     assert {tuple(p) for p in line} == {(1.5, 2.5), (3.5, 2.5), (3.5, 5.5), (1.5, 5.5)}
     np.testing.assert_array_equal(line[0], line[-1])
 
@@ -33,17 +38,17 @@ def test_holes_and_separate_parts_are_outlined_too():
     mask[1:11, 1:11] = True
     mask[4:8, 4:8] = False
     mask[3, 15] = True
-    lines = outlines(mask)
+    lines = outlines_as_row_col_lines(mask)
     assert len(lines) == 3
     single = min(lines, key=lambda line: np.ptp(line, axis=0).sum())
     assert {tuple(p) for p in single} == {(3, 15), (3, 16), (4, 16), (4, 15)}
-    assert outlines(np.zeros((3, 3), dtype=bool)) == []
+    assert outlines_as_row_col_lines(np.zeros((3, 3), dtype=bool)) == []
 
 
 def test_outlines_stay_within_a_printed_pixel_of_the_mask_s():
     rows, cols = np.mgrid[:400, :400]
     disc = np.hypot(rows - 200, cols - 200) < 150
-    (exact,), (simple,) = outlines(disc), outlines(disc, 10)
+    (exact,), (simple,) = outlines_as_row_col_lines(disc), outlines_as_row_col_lines(disc, 10)
     assert len(simple) < len(exact) / 2
     radius = np.hypot(*(simple - 200.5).T)
     # a chord of a circle lies at most 0.35 * 10 pixels inside, and 1 for the steps of the pixels

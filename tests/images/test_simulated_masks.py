@@ -7,7 +7,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
 
 SQUARE = [(-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)]
 # a pixel of the outline belongs to the shape or does not: its share of the area at these sizes
@@ -52,7 +52,7 @@ def test_the_oracles_masks_are_drawn_to_the_pixel(shared, name):
 
 
 def test_the_border_of_the_image_does_not_smooth_the_shape():
-    contour = irregular_contour(radius=20, spread=0, n_points=40)
+    contour = irregular_contour_row_col(radius=20, spread=0, n_points=40)
     mask = draw_contour(contour, (101, 101))
     up = -int(np.nonzero(mask)[0].min())
     edge = draw_contour(contour, (101, 101), shift=(up, 0))
@@ -70,7 +70,7 @@ def test_holes_are_filled():
 
 
 def test_a_contour_has_equal_angles_and_distances_within_its_spread():
-    contour = irregular_contour(n_points=9, radius=10, spread=0.2, rng=7)
+    contour = irregular_contour_row_col(n_points=9, radius=10, spread=0.2, rng=7)
     angle = np.unwrap(np.arctan2(contour[:, 0], contour[:, 1]))
     np.testing.assert_allclose(np.diff(angle), 2 * np.pi / 9)
     distance = np.hypot(*contour.T)
@@ -83,7 +83,7 @@ def test_a_contour_has_equal_angles_and_distances_within_its_spread():
 def test_a_contour_that_cannot_be_is_refused(options):
     ((option, value),) = options.items()
     with raises(ValueRangeError, option=option, value=value):
-        irregular_contour(**options)
+        irregular_contour_row_col(**options)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from skimage import filters
 from tests_support import raises
 
 from salstats.errors import ValueRangeError
-from salstats.images.map_steps import grey_levels, rescale, resize
+from salstats.images.map_steps import grey_levels_of_fractions, rescale, resize
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.otsu import fill_holes_and_drop_single_pixels
 from salstats.images.thresholds import OTSU, RECORDS, THRESHOLDS
@@ -84,7 +84,7 @@ def test_masks_of_maps_are_the_library_s_after_the_release_s_clean_up(name, part
         if laid.is_constant:
             assert not mask.any()
             continue
-        grey = grey_levels(rescale(resize(saliency, shape)))
+        grey = grey_levels_of_fractions(rescale(resize(saliency, shape)))
         expected = fill_holes_and_drop_single_pixels(grey > LIBRARY[name](grey))
         assert np.count_nonzero(mask != expected) <= PIXELS_THAT_DIFFER, (case, task)
         n_seen += bool(mask.any())

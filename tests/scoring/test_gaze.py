@@ -18,7 +18,7 @@ from salstats import metrics as metric
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.frames import check_scores
 from salstats.images.center_bias import Box, CenterBias
-from salstats.images.fixations import fixation_map
+from salstats.images.fixations import fixation_density
 from salstats.images.map_steps import resize_in_float64
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import center_bias_of, score_gaze
@@ -109,7 +109,7 @@ def bias(drawn):
     bias = CenterBias(boxes, {c.case: c.shape for c in drawn})
     for case in drawn:
         for recording in case.recordings:
-            bias.add(case.case, fixation_map(recording.read(), case.shape))
+            bias.add(case.case, fixation_density(recording.read(), case.shape))
     return bias
 
 
@@ -210,7 +210,7 @@ class TestAgainstTheKernels:
     def test_a_metric(self, drawn, scores, bias, name, method):
         for place, case in enumerate(drawn):
             looks = [r.read() for r in case.recordings]
-            maps = [fixation_map(look, case.shape) for look in looks]
+            maps = [fixation_density(look, case.shape) for look in looks]
             center = bias.on_image(case.case)[0]
             for left_out in range(N_READERS):
                 others = [i for i in range(N_READERS) if i != left_out]
@@ -270,7 +270,7 @@ class TestAgainstTheKernels:
         assert len(scores) == 3 * 2 * 2
         for place, case in enumerate(drawn):
             looks = [r.read() for r in case.recordings]
-            density = np.mean([fixation_map(look, case.shape) for look in looks], axis=0)
+            density = np.mean([fixation_density(look, case.shape) for look in looks], axis=0)
             points = np.concatenate([look.points for look in looks])
             saliency = np.random.default_rng([0, place]).random(case.shape)
             rows = of(scores, case=case.case, method="cam").set_index("metric")["score"]
@@ -288,9 +288,9 @@ class TestCentreBias:
         bias = CenterBias(boxes, {c.case: c.shape for c in drawn})
         for other in (drawn.cases[0], drawn.cases[2]):
             for recording in other.recordings:
-                bias.add(other.case, fixation_map(recording.read(), other.shape))
+                bias.add(other.case, fixation_density(recording.read(), other.shape))
         center, n_unseen = bias.on_image(case.case)
-        maps = [fixation_map(r.read(), case.shape) for r in case.recordings]
+        maps = [fixation_density(r.read(), case.shape) for r in case.recordings]
         saliency = np.random.default_rng([0, 1]).random(case.shape)
         value = metric.sauc(saliency, (maps[0] + maps[2]) / 2, center)
         rows = of(scores, case=case.case, method="cam", reader="1", metric="sauc")

@@ -16,7 +16,7 @@ from gaze_files import (
 from tests_support import raises, warns
 
 from salstats.errors import InputFileError
-from salstats.images.fixations import fixation_map
+from salstats.images.fixations import fixation_density
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
 from salstats.scoring.gaze_cases import (
@@ -61,7 +61,7 @@ class TestTruths:
     def test_each_reader_is_left_out_once(self, case, looks):
         truths = GazeTruths(case, GazeRule((), ("ncc",), "all"))
         assert truths.left_out == case.used
-        densities = [fixation_map(look, case.shape) for look in looks]
+        densities = [fixation_density(look, case.shape) for look in looks]
         np.testing.assert_array_equal(truths.reader_densities, densities)
         for left_out in range(N_READERS):
             others = [reader for reader in range(N_READERS) if reader != left_out]
@@ -73,7 +73,7 @@ class TestTruths:
     def test_all_readers_are_one_truth(self, case, looks):
         truths = GazeTruths(case, GazeRule((), ("ncc",), "all", truth="all"))
         assert truths.left_out == (None,)
-        mean = np.mean([fixation_map(look, case.shape) for look in looks], axis=0)
+        mean = np.mean([fixation_density(look, case.shape) for look in looks], axis=0)
         np.testing.assert_allclose(truths.densities, [mean], rtol=1e-12)
         assert len(truths.points[0]) == sum(len(look.points) for look in looks)
 

@@ -24,7 +24,7 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.images.printed_images import outlines, printed_shape
+from salstats.images.printed_images import outlines_as_row_col_lines, printed_shape
 from salstats.readers.background_images import read_grey_for_print
 from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
 from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, center_bias_on_image, resized_if_finite
@@ -75,7 +75,7 @@ def figure_1_fixations_and_maps(recordings: Recordings) -> ItemResult:
         if saliency is not None:
             maps[title] = shares_above_minimum(saliency)
             if method == HULL:
-                lines[title] = outlines(saliency > 0)
+                lines[title] = outlines_as_row_col_lines(saliency > 0)
     shape = shape_of(case)
     grey = read_grey_for_print(recordings.options.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
     notes = [

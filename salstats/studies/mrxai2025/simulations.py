@@ -32,7 +32,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MINUS, fixed_text
-from salstats.images.printed_images import outlines
+from salstats.images.printed_images import outlines_as_row_col_lines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import (
     MaskSeries,
@@ -414,7 +414,7 @@ def _outlines(name: str, series: MaskSeries) -> pd.DataFrame:
     for step, explanation in enumerate(series.masks, start=1):
         masks = {_TRUTH: series.truth, _EXPLANATION: explanation}
         for kind, mask in masks.items():
-            for i, line in enumerate(outlines(mask)):
+            for i, line in enumerate(outlines_as_row_col_lines(mask)):
                 # Points of an outline are (row, column).
                 points = pd.DataFrame({"x": line[:, 1], "y": line[:, 0]})
                 line_name = f"{name} {step} {kind} {i}"

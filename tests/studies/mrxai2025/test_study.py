@@ -12,7 +12,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.images.simulated_masks import draw_contour, irregular_contour
+from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
 from salstats.studies import declarations, engine
 from salstats.studies.mrxai2025 import (
     COMPARISON_ITEMS,
@@ -51,7 +51,7 @@ def write_study(folder):
     for tool in TOOLS:
         (folder / tool).mkdir(parents=True)
     for case in cases():
-        contour = irregular_contour(radius=9, rng=rng)
+        contour = irregular_contour_row_col(radius=9, rng=rng)
         truth = np.zeros(SHAPE, bool) if case in ABSENT else draw_contour(contour, SHAPE, smooth=1)
         image = rng.integers(30, 90, (*SHAPE, 3)).astype(np.uint8)
         image[truth] += 100
