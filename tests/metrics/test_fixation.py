@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
+from salstats.metrics.densities import Densities
 from salstats.metrics.fixation import RankedMap, auc, kl, ncc, sauc, sim, sncc
 from salstats.metrics.ranks import sampled_auc
 from salstats.metrics.registry import METRICS
@@ -350,3 +351,28 @@ def test_one_map_is_compared_with_one_density(metric):
         metric(saliency, densities)
     with raises(ValueRangeError, option="density", value=None):
         metric(saliency, np.full((2, 3), 1e200))
+
+
+def test_only_a_share_and_a_divergence_have_a_true_zero():
+    # correlations fall below 0, and the areas are 0.5 by chance
+    assert {metric for metric in AGAINST_DENSITY if METRICS[metric].true_zero} == {"sim", "kl"}
+
+
+def test_the_registry_scores_a_map_against_each_of_several_densities():
+    saliency, bias, *densities = np.random.default_rng(4).random((4, 5, 6))
+    ranked, together = RankedMap(saliency), Densities(densities, (5, 6))
+    bias_density = Densities(bias, (5, 6))
+    for name, kernel in (("ncc", ncc), ("auc", auc)):
+        expected = [kernel(saliency, density) for density in densities]
+        assert METRICS[name].kernel(ranked, together) == pytest.approx(expected, rel=DOUBLE)
+    for name, kernel in (("sncc", sncc), ("sauc", sauc)):
+        expected = [kernel(saliency, density, bias) for density in densities]
+        assert METRICS[name].kernel(ranked, together, bias_density) == pytest.approx(expected, rel=DOUBLE)
+
+
+def test_the_registry_scores_a_map_between_the_pixels_drawn_for_each_density():
+    ranked, densities = RankedMap([[1.0, 2.0], [3.0, 4.0]]), Densities(np.ones((2, 2, 2)), (2, 2))
+    # pixels drawn as positives and as negatives: 4 of 4 pairs in order, and 1 of 2
+    draws = [(np.array([2, 3]), np.array([0, 1])), (np.array([1]), np.array([0, 2]))]
+    assert METRICS["auc"].kernel(ranked, densities, draws=draws).tolist() == [1, 0.5]
+    assert METRICS["sauc"].kernel(ranked, densities, densities, draws=draws).tolist() == [1, 0.5]

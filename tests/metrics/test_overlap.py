@@ -192,3 +192,16 @@ def test_a_study_is_scored_and_says_how():
         "boundary_iou": boundary_iou(np.roll(truth, 2, axis=0), truth, dilation=0.05),
     }
     assert scores.loc["boundary_iou", "metric_options"] == "bands of 5% of the diagonal"
+
+
+def test_0_is_no_overlap_and_more_is_better_but_only_a_correlation_has_no_true_zero():
+    shape = (24, 31)
+    left, right = np.zeros(shape, bool), np.zeros(shape, bool)
+    left[:, :15] = True
+    right[:, 15:] = True
+    for name in (*KERNELS, "mcc", "boundary_iou"):
+        kernel, known = getattr(overlap, name), METRICS[name]
+        apart, equal = kernel(left, right), kernel(left, left)
+        assert (apart, equal) == (known.low, known.high), name
+        assert known.direction == np.sign(equal - apart), name
+        assert known.true_zero == (apart == 0), name

@@ -8,6 +8,7 @@ from tests_support import raises
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import Rle, encode
 from salstats.metrics.pointing import any_point_hits, hit, hit_any
+from salstats.metrics.registry import METRICS
 from salstats.readers.pickles import read_pickle
 
 
@@ -117,3 +118,13 @@ def test_points_are_pairs_of_numbers():
         any_point_hits([("a", "b")], TRUTH)
     with raises(ValueRangeError, option="points"):
         any_point_hits([(np.nan, 1)], TRUTH)
+
+
+@pytest.mark.parametrize("metric", ["hit", "hit_any"])
+def test_a_hit_is_better_than_a_miss_and_0_is_no_hit(metric):
+    known = METRICS[metric]
+    miss, found = (known.kernel([point], TRUTH) for point in ((1, 0), (0, 1)))
+    assert (miss, found) == (known.low, known.high) == (0, 1)
+    assert known.direction == found - miss
+    # twice the rate is twice the hits
+    assert known.true_zero

@@ -41,10 +41,10 @@ def test_only_unbounded_distances_are_lengths():
     assert not record(needs=("counts",), high=inf).is_length
 
 
-def test_larger_is_better_by_the_direction():
-    assert record().larger_is_better
-    assert not record(direction=-1).larger_is_better
-
-
 def test_larger_is_better_where_the_direction_is_up():
     assert [record(direction=direction).larger_is_better for direction in (1, 0, -1)] == [True, False, False]
+
+
+def test_lengths_have_one_decimal_in_print_and_scores_three():
+    assert record(needs=("distances",), high=inf).digits == 1
+    assert record().digits == 3
