@@ -40,3 +40,10 @@ def test_channels_are_summed_by_one_weight_each_or_by_one_for_each_pixel():
     by_channel = np.array([2.0, 10.0]).reshape(1, 2, 1, 1)
     assert formulas.weighted_channel_sum(by_channel, A).tolist() == [[[22.0, 6.0]]]
     assert formulas.weighted_channel_sum(G, A).tolist() == [[[2.5, -3.0]]]
+
+
+def test_weights_are_one_for_each_channel_or_one_for_each_pixel_of_it():
+    for by_channel in (formulas.gradcam_weights, formulas.gradcamplusplus_weights, formulas.xgradcam_weights):
+        assert by_channel(A, G).shape == (1, 2, 1, 1)
+    for by_pixel in (formulas.hirescam_weights, formulas.layercam_weights):
+        assert by_pixel(A, G).shape == A.shape

@@ -73,3 +73,20 @@ def test_the_list_holds_the_options_of_each_method():
     for name, record in METHODS.items():
         listed = eval(f"dict({options[name]})", {"inf": float("inf"), "array": None})
         assert listed == dict(record.options), name
+
+
+def test_settings_are_those_of_papers_and_of_the_methods_own_packages():
+    published = {
+        # Petsiuk et al. 2018 for VGG16: masks of 7 x 7 cells, kept with probability 1/2
+        "rise": {"n_masks": 4000, "cells": 7, "keep": 0.5},
+        # `explain_instance` of lime's LimeImageExplainer
+        "lime": {"n_samples": 1000},
+        # as many samples as LIME, of which it is another weighting
+        "kernel_shap": {"n_samples": 1000},
+        # `IntegratedGradients.attribute` and `EpsilonRule` of captum
+        "integrated_gradients": {"n_steps": 50},
+        "lrp": {"epsilon": 1e-9},
+    }
+    for name, settings in published.items():
+        options = METHODS[name].options
+        assert {option: options[option] for option in settings} == settings, name
