@@ -1,9 +1,10 @@
 """Which files of a folder are what, and what is said of those that are missing or twice there."""
 
-from chexlocalize_files import ONE, TWO, answer, mask, write_json, write_map
+from chexlocalize_files import BOX_PX, ONE, TWO, answer, mask, write_json, write_map
 from tests_support import raises, warns
 
-from salstats.errors import InputFileError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
+from salstats.images.masks import area
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.formats import read_study
 from salstats.study import Series
@@ -101,3 +102,18 @@ def test_a_study_is_read_by_the_names_of_its_files(folder):
         read_study(folder, format="chexlocalise")
     with raises(InputFileError, option="truth", path=folder / "maps"):
         read_study(folder / "maps")
+
+
+def test_people_are_one_file_or_one_for_each_reader(folder):
+    ours = write_json(folder / "ours.json", {ONE: {"Edema": mask()}})
+    theirs = write_json(folder / "theirs.json", {ONE: {"Edema": mask(rows=slice(2, 4))}})
+    alone = read_chexlocalize(folder, human=ours)
+    assert [series.reader for series in alone.series if series.method == "human"] == [None]
+    both = read_chexlocalize(folder, human={"a": ours, 2: theirs})
+    areas = {}
+    for prediction in both.cases[0].predictions:
+        if prediction.series.method == "human":
+            areas[prediction.series.reader] = area(prediction.read().mask)
+    assert areas == {"a": BOX_PX, "2": BOX_PX // 2}
+    with raises(SalstatsError, option="human"):
+        read_chexlocalize(folder, human={})

@@ -71,3 +71,10 @@ def test_a_study_needs_a_path_or_the_options_of_its_files(tmp_path):
     with raises(InputFileError, option="format", path=tmp_path / "cam") as caught:
         ss.read_study(tmp_path / "cam")
     assert str(tmp_path / "cam") in str(caught.value.hint)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "file.png").touch()
+    for name in ("nowhere", "file.png"):
+        with raises(InputFileError, path=tmp_path / name):
+            ss.read_study(tmp_path / name)
