@@ -217,3 +217,11 @@ def test_groups_by_several_columns_are_named_by_all_and_a_flow_without_groups_by
     # a single method has no "each"
     assert not any(line.endswith("each") for line in boxes[2])
     assert boxes[3][1].startswith(f"Grad-CAM: {n_defined} cases, ")
+
+
+def test_a_box_is_as_high_as_its_lines_and_the_room_around_them():
+    for box in nth_data(ss.plot_flow(FLOW), BOXES).itertuples():
+        n_lines = len(box.heading.split("\n")) + len(box.text.split("\n"))
+        # lines of 1.25 times 7 points, in a frame of 1.4 mm
+        assert box.ymax - box.ymin == pytest.approx(n_lines * 1.25 * 7 * MM_PER_INCH / 72 + 2 * 1.4)
+        assert (box.x - box.xmin, box.ymax - box.y) == pytest.approx((1.4, 1.4))

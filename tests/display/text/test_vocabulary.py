@@ -3,6 +3,7 @@
 import pytest
 
 from salstats.display.text.vocabulary import (
+    ABBREVIATIONS,
     CONTRASTS,
     INFERENCE_SENTENCES,
     TERMS,
@@ -49,3 +50,11 @@ def test_contrasts_have_a_singular_and_a_plural():
 def test_common_nouns_lose_their_capital_in_a_sentence():
     assert method_label_in_sentence("Human benchmark") == "human benchmark"
     assert method_label_in_sentence("Grad-CAM") == "Grad-CAM"
+
+
+def test_every_abbreviation_is_spelled_out_and_none_holds_another():
+    assert all(ABBREVIATIONS.values())
+    assert ABBREVIATIONS["NCC"] == "normalized cross-correlation"
+    # the first word of "KL divergence" is an abbreviation, and a label in plain words is none
+    assert "KL" in ABBREVIATIONS
+    assert not {"KL divergence", "Dice", "Precision"} & set(ABBREVIATIONS)

@@ -11,7 +11,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.pages import figure_on_pages
-from salstats.display.plots.layout.theme import figure_size
+from salstats.display.plots.layout.theme import LINE_MM, figure_size
 from salstats.errors import InputFileError
 
 TASKS = [f"Finding {i:02d}" for i in range(1, 31)]
@@ -128,3 +128,17 @@ def test_every_page_is_written_and_none_over_a_file_of_the_users(tmp_path):
     with warns(option="path"):
         ss.save_figure(figure, tmp_path / "fig.png", dpi=20, overwrite=True)
     assert len(list(tmp_path.glob("fig*.png"))) == len(figure.pages)
+
+
+def test_pages_of_a_divided_panel_begin_at_its_top_and_each_where_the_one_before_ends():
+    # rows of 10 mm in groups of 5, of which 3 fit a page of 247 mm
+    edges = [-10.0 * row for row in range(1, 61)]
+    frame = pd.DataFrame({"x": 0.0, "y": [edge + 5 for edge in edges]})
+    figure = Figure(frame, p9.aes("x", "y")) + p9.geom_point() + figure_size(89, 620)
+    pages = figure_on_pages(figure, [""], 1, 610, edges=edges, group_ends=edges[4::5]).pages
+    limits = [page.coordinates.limits.y for page in pages]
+    assert limits == [(-200, 0), (-400, -200), (-600, -400)]
+    # the panel's axis and the margins take 20 mm, and the caption a line of 7 points more
+    heights = [25.4 * page.theme.getp("figure_size")[1] for page in pages]
+    assert heights == pytest.approx([220 + LINE_MM] * 3)
+    assert [len(page.data) for page in pages] == [20, 20, 20]

@@ -262,3 +262,10 @@ def test_a_panel_higher_than_a_page_is_divided_below_groups_of_rows():
     firsts = [page.data["y"].max() for page in figure.pages]
     assert len(firsts) > 1
     assert all(value % 10 == 0 for value, y in zip(values, rows.centres, strict=True) if y in firsts)
+
+
+def test_an_axis_without_a_title_has_no_room_for_one():
+    grid = row_panels(ROWS, [""], 1, 89)
+    for title in ("Mean", ""):
+        theme = (p9.ggplot() + grid.elements(title, (), ())).theme
+        assert theme.themeables.is_blank("axis_title_x") == (not title)

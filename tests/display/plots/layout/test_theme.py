@@ -181,3 +181,21 @@ def test_fallback_fonts_are_installed_ones_other_than_the_font(monkeypatch):
     assert font() == "DejaVu Sans"
     assert theme.fallback_fonts() == ("Noto Sans CJK JP", "Yu Gothic")
     theme.fallback_fonts.cache_clear()
+
+
+def test_widths_of_columns_are_those_of_the_journals_guides():
+    inch = 25.4
+    guides = {
+        "nature": (89, 183),
+        "cell": (85, 174),
+        "elsevier": (90, 190),
+        # 21 and 43 picas
+        "ieee": (3.5 * inch, 7.16 * inch),
+        "plos": (5.2 * inch, 7.5 * inch),
+        "pnas": (87, 178),
+        "science": (57, 121),
+        "springer": (84, 174),
+    }
+    assert set(theme.COLUMNS_MM) == set(guides)
+    for journal, widths in guides.items():
+        assert theme.COLUMNS_MM[journal] == pytest.approx(widths, abs=0.1), journal
