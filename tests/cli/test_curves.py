@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 
 import pandas as pd
 import pytest
@@ -102,3 +103,16 @@ def test_a_wrong_option_is_one_line_and_writes_nothing(tmp_path, monkeypatch, ca
     assert run(shlex.split(f"curves images --maps maps {options} -o scores.csv")) == 2
     assert text in error_line(capsys)
     assert not (tmp_path / "scores.csv").exists()
+
+
+@pytest.mark.torch
+def test_a_terminal_has_a_bar_for_each_curve(maps, capsys, monkeypatch):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    command = shlex.split(f"curves images --maps maps {NETWORK} --steps 2 -o scores.csv --overwrite")
+    assert run(command) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert run(command) == 0
+    shown = capsys.readouterr().err
+    assert "Insertion" in shown
+    assert "Deletion" in shown

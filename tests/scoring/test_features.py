@@ -1,5 +1,7 @@
 """Features of the truth: against the CheXlocalize scripts' tables, and by hand."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,3 +76,12 @@ def test_a_truth_without_cases():
     study = ss.study_from_arrays({("a", "Edema"): np.eye(3, dtype=bool)}, {})
     with raises(SalstatsError, option="study", value="arrays"):
         ss.features(study.select(cases=[]))
+
+
+def test_a_bar_is_shown_on_request_only(drawn_study, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    some = drawn_study.select(cases=[drawn_study.cases[0].case])
+    ss.features(some)
+    assert capsys.readouterr().err == ""
+    ss.features(some, progress=True)
+    assert "Measuring findings" in capsys.readouterr().err

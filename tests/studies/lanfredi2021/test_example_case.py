@@ -188,3 +188,29 @@ def test_fig_1_draws_the_gaze_the_bias_and_the_map_of_the_picked_case(recordings
     assert f"Case {pick['case']}, 3 readers." in caption
     assert "no image was given" in caption
     assert f">{pick['score']:.3f}<" in item.table.as_raw_html()
+
+
+def test_fig_1_draws_the_map_of_the_picked_mixing(tmp_path):
+    folder = tmp_path / "maps"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for image, shape in gaze_files.SHAPES.items():
+        np.savez(folder / f"{image}.npz", maps=rng.random((3, *shape)), probs=[0.1, 0.7, 0.4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        study = read_gaze(gaze_files.write_release(tmp_path / "main"), class_maps={"cam": folder})
+        recordings = scored_recordings(study, ScoringOptions())
+        item = figure_1_fixations_and_maps(recordings)
+    pick = item.frame.iloc[0]
+    # of three mixings the last is the study's main one
+    assert [series.mixing for series in study.series] == ["thresholded", "weighted", "uniform"]
+    assert pick["mixing"] == "uniform"
+    (uniform,) = [
+        prediction.read().saliency
+        for prediction in study.select(cases=[pick["case"]]).cases[0].predictions
+        if prediction.series.mixing == "uniform"
+    ]
+    above = uniform - uniform.min()
+    drawn = item.figure.data.iloc[-1]
+    assert drawn["picture"] == "CAM, uniform"
+    assert drawn["largest"] == pytest.approx(above.max() / above.sum(), rel=ROUNDING)
