@@ -473,7 +473,7 @@ def figure_8_example_cases(comparison: ToolComparison) -> ItemResult:
     assert comparison.study is not None
     compared = comparison.compared
     rule = comparison.options.pick_rule(compared)
-    rows = compared[compared["metric"] == rule.metric].reset_index(drop=True)
+    rows = compared[compared["metric"] == rule.metric]
     picks = ss.pick_cases(rows, method=rule.tool, by="metric")
     names = comparison.names
     metric = names.value("metric", rule.metric)
