@@ -21,7 +21,7 @@ from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import picture_without_map_and_outlines, saliency_range
 from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map_style
 from salstats.display.plots.layout.theme import COLUMN_MM
-from salstats.display.plots.overlay import overlay, picture_box_mm
+from salstats.display.plots.overlay import figure_of_single_picture, picture_box_mm
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.readers.background_images import ImageSource, check_images
@@ -145,7 +145,9 @@ def plot_overlay(
     box = picture_box_mm(width, 2 if with_image else 1)
     options = PictureOptions(rule, check_images(images), human, box)
     panel = overlay_picture(selected.cases[0], task, method, series, options)
-    return overlay(panel, names, width, pixel_widths_mm(spacing), style, with_image=with_image)
+    return figure_of_single_picture(
+        panel, names, width, pixel_widths_mm(spacing), style, with_image=with_image
+    )
 
 
 @keep_call_in_figure

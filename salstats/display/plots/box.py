@@ -17,7 +17,7 @@ from salstats.display.plots.layout.captions import (
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
 from salstats.display.plots.layout.estimate_drawing import metric_title_texts
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
-from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, row_layout
+from salstats.display.plots.layout.figure_rows import mark_distances_above_row_middle_mm, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions_in_groups
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
@@ -216,7 +216,7 @@ def plot_box(
     drawn_boxes["y"] = rows.centres_mm_of(row)
     legend_note = ""
     if legend:
-        offsets = dodge_offsets_mm(drawn_boxes["mark"].cat.codes, len(legend))
+        offsets = mark_distances_above_row_middle_mm(drawn_boxes["mark"].cat.codes, len(legend))
         drawn_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
     without_scores = empty_row_texts(

@@ -15,7 +15,7 @@ from salstats.display.facts import clustering_or_independence_sentence, p_value_
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
-from salstats.display.plots.layout.legends import justification_centred_on_panels, stepped_colour_bar
+from salstats.display.plots.layout.legends import continuous_colour_bar, justification_centred_on_panels
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -223,7 +223,7 @@ def plot_correlation(
     tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
     tile_height = _tile_height_mm(tile_width, row_names)
     height = tile_height * n_rows
-    tiles = _tiles_with_positions_and_colours(placed.frame, alpha, tile_height)
+    tiles = _tiles_with_middles_and_colour_values(placed.frame, alpha, tile_height)
     number_layers = _number_layers(tiles, tile_width)
     coefficient = term
     if term in COEFFICIENTS:
@@ -382,7 +382,7 @@ def _correlations_with_tile_places(
             column=labels_of(layout_columns.columns),
             panel=labels_of(layout_columns.panels),
         ),
-        legend_title_ending=_shared_variables_for_legend_title(layout_columns.panels, texts),
+        legend_title_ending=_legend_title_ending_with_shared_variables(layout_columns.panels, texts),
         n_panels_together=_n_panels_sharing_first_variable(layout_columns.panels, texts),
     )
 
@@ -432,10 +432,10 @@ def _tile_layout_columns(
     return _TileLayoutColumns(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
-def _shared_variables_for_legend_title(
+def _legend_title_ending_with_shared_variables(
     panel_columns: list[str], texts: Mapping[str, Mapping[Any, str]]
 ) -> str:
-    """Return the variables that all panels share, for the end of the title of the legend.
+    """Return the end of the title of the legend, which names the variables that all panels share.
 
     This is " of IoU and Confidence" where panels show pairs and all are of one pair, " with IoU" where they
     show one variable of a pair and all have the same, else "".
@@ -503,7 +503,7 @@ def _colour_and_axis_scales(
             breaks=[-1, -0.5, 0, 0.5, 1],
             labels=tick_texts,
             name=title,
-            guide=stepped_colour_bar(),
+            guide=continuous_colour_bar(),
         ),
         p9.scale_x_continuous(
             breaks=list(range(n_columns)), labels=column_names, limits=(-0.5, n_columns - 0.5), **options
@@ -517,10 +517,10 @@ def _colour_and_axis_scales(
     ]
 
 
-def _tiles_with_positions_and_colours(
+def _tiles_with_middles_and_colour_values(
     placed_correlations: pd.DataFrame, alpha: float | None, tile_height: float
 ) -> pd.DataFrame:
-    """Return correlations with the position and the number of each tile and the value that its colour shows.
+    """Return correlations with the middle and the number of each tile and the value that its colour shows.
 
     Columns are `across` and `up` (the middle of the tile, `up` in mm), `weak` (whether the correlation is
     defined and its P is not below `alpha`, or missing), `shown` (the value of the colour, 0 for weak and

@@ -182,25 +182,25 @@ def _mean_probability_title(labels: Labels) -> str:
 
 def _caption_sentences(points: Estimates, labels: Labels, *, has_bands: bool) -> list[str]:
     """Return the sentences of the caption on better curves, bands, the number of cases and the baseline."""
-    metric_names = _metric_names_in_sentences(points, labels)
-    notes = [_direction_note(metric_names)]
+    name_by_metric = _name_in_sentence_by_metric(points, labels)
+    notes = [_direction_note(name_by_metric)]
     if has_bands:
         notes.append(interval_caption(points, mark="Bands at each step"))
     if points.distinct_values("n"):
         notes.append(f"n = {count_range_text(points.numbers('n'))}.")
-    return [*notes, _pixel_replacement_note(points, metric_names)]
+    return [*notes, _pixel_replacement_note(points, name_by_metric)]
 
 
-def _metric_names_in_sentences(points: Estimates, labels: Labels) -> dict[str, str]:
-    """Return the user's label of each metric, or else its key: "insertion", where a title has "Insertion"."""
+def _name_in_sentence_by_metric(points: Estimates, labels: Labels) -> dict[str, str]:
+    """Return by metric its label from the user or its key: "insertion", where a title has "Insertion"."""
     metrics = points.distinct_values("metric")
     return {metric: labels.user_value_label("metric", metric) or str(metric) for metric in metrics}
 
 
-def _direction_note(metric_names: Mapping[str, str]) -> str:
+def _direction_note(name_by_metric: Mapping[str, str]) -> str:
     """Return a sentence such as "Insertion: higher is better; deletion: lower is better."."""
     texts = []
-    for metric, name in metric_names.items():
+    for metric, name in name_by_metric.items():
         if direction(metric) > 0:
             texts.append(f"{name}: higher is better")
         elif direction(metric) < 0:
@@ -210,7 +210,7 @@ def _direction_note(metric_names: Mapping[str, str]) -> str:
     return f"{capitalized('; '.join(texts))}."
 
 
-def _pixel_replacement_note(points: Estimates, metric_names: Mapping[str, str]) -> str:
+def _pixel_replacement_note(points: Estimates, name_by_metric: Mapping[str, str]) -> str:
     """Return a sentence on the baselines that replace pixels, by metric if several, "" without any."""
     baselines = points.distinct_values("baseline")
     if not baselines:
@@ -220,5 +220,5 @@ def _pixel_replacement_note(points: Estimates, metric_names: Mapping[str, str]) 
     baselines_of = points.frame.groupby("metric", observed=True, sort=False)["baseline"].unique()
     texts = []
     for metric, baselines_of_metric in baselines_of.items():
-        texts.append(f"{joined(list(baselines_of_metric))} for {metric_names[str(metric)]}")
+        texts.append(f"{joined(list(baselines_of_metric))} for {name_by_metric[str(metric)]}")
     return f"Baseline: {', '.join(texts)}."

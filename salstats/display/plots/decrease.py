@@ -18,7 +18,7 @@ from salstats.display.facts import (
     p_value_sentence,
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
-from salstats.display.plots.layout.axis_sides import axis_sides_where_known
+from salstats.display.plots.layout.axis_sides import better_side_signs_by_panel
 from salstats.display.plots.layout.captions import margin_notes, p_below_level_text, significance_level
 from salstats.display.plots.layout.empty_rows import NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import (
@@ -257,7 +257,7 @@ def _drawn_decreases(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -
     """Return decreases or differences as they are, with their axis."""
     return _DrawnContrasts(
         frame=frame,
-        sides=axis_sides_where_known(frame, term),
+        sides=better_side_signs_by_panel(frame, term),
         guides=guide_lines(drawing, term),
         title=contrast_axis_title(drawing.estimates, drawing.labels, term),
         note="",
@@ -268,7 +268,7 @@ def _drawn_ratios(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _
     """Return decreases as ratios of means with a logarithmic axis; ratios without a logarithm are NaN."""
     ratios = _as_ratios(frame)
     has_no_logarithm = ratios["estimate"] <= 0
-    sides = axis_sides_where_known(frame, term)
+    sides = better_side_signs_by_panel(frame, term)
     return _DrawnContrasts(
         frame=ratios.assign(
             estimate=ratios["estimate"].mask(has_no_logarithm),

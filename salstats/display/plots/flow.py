@@ -184,7 +184,7 @@ def plot_flow(
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, frame_labels)
     chains = [
-        _with_title_as_first_heading(_boxes_of_all_stages(branches, file, frame_labels), title)
+        _with_title_as_first_heading(_boxes_below_file_box(branches, file, frame_labels), title)
         for title, branches in groups
     ]
     note = _case_counting_rule_note(flow, str(file["unit"]), frame_labels)
@@ -303,10 +303,10 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, labels: Labels) -> _FlowBox:
     return _FlowBox("In the file", [f"{joined(counts)}; {_amount_text(file['n_rows'], 'score')}"])
 
 
-def _boxes_of_all_stages(branches: pd.DataFrame, file: pd.Series, labels: Labels) -> list[_FlowBox]:
-    """Return the boxes of the branches of a group from the top down: exclusions, then the stage.
+def _boxes_below_file_box(branches: pd.DataFrame, file_counts: pd.Series, labels: Labels) -> list[_FlowBox]:
+    """Return the boxes of a group's branches, all below the file's: exclusions and then the stage, by stage.
 
-    `file` is the row of the flow for the file.
+    `file_counts` is the row of the flow for the file.
     """
     included = branches[~branches["excluded"]]
     excluded = branches[branches["excluded"]]
@@ -314,8 +314,8 @@ def _boxes_of_all_stages(branches: pd.DataFrame, file: pd.Series, labels: Labels
     counted_columns = {}
     if _has_cases_with_several_scores(branches):
         counted_columns["n_rows"] = "score"
-    counted_columns |= _nouns_of_case_and_unit_counts(file, labels)
-    if "n_tasks" in branches.columns and (included["n_tasks"] != file["n_tasks"]).any():
+    counted_columns |= _nouns_of_case_and_unit_counts(file_counts, labels)
+    if "n_tasks" in branches.columns and (included["n_tasks"] != file_counts["n_tasks"]).any():
         counted_columns["n_tasks"] = "task"
     reference = None
     if "reference" in branches.columns:
@@ -378,7 +378,7 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
         amounts = {}
         for method in methods:
             if method in rows_by_method.index:
-                amounts[method] = _excluded_scores_or_cases_text(rows_by_method.loc[method])
+                amounts[method] = _excluded_count_text(rows_by_method.loc[method])
         are_equal = len(set(amounts.values())) == 1 and len(amounts) == len(methods)
         if are_equal:
             text = next(iter(amounts.values()))
@@ -395,13 +395,13 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
     return lines
 
 
-def _excluded_scores_or_cases_text(row: pd.Series) -> str:
-    """Return the number of excluded scores or, without rows for these, of excluded cases or tasks."""
-    if row["n_rows"]:
-        return count_text(row["n_rows"])
-    if row["n_cases"]:
-        return _amount_text(row["n_cases"], "case")
-    return _amount_text(row["n_tasks"], "task")
+def _excluded_count_text(exclusion_row: pd.Series) -> str:
+    """Return the number of excluded scores, "12", or without rows for these of cases or tasks, "3 cases"."""
+    if exclusion_row["n_rows"]:
+        return count_text(exclusion_row["n_rows"])
+    if exclusion_row["n_cases"]:
+        return _amount_text(exclusion_row["n_cases"], "case")
+    return _amount_text(exclusion_row["n_tasks"], "task")
 
 
 def _reason_text(reason: str, labels: Labels) -> str:

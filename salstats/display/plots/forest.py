@@ -21,7 +21,7 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.decrease import contrast_axis_title, estimate_with_interval_texts
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
-from salstats.display.plots.layout.axis_sides import axis_sides_where_known
+from salstats.display.plots.layout.axis_sides import better_side_signs_by_panel
 from salstats.display.plots.layout.captions import (
     axis_title_text,
     effect_name,
@@ -285,7 +285,7 @@ def plot_forest(  # noqa: C901
         ],
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
-        sides=axis_sides_where_known(frame, term),
+        sides=better_side_signs_by_panel(frame, term),
         limits=axis_ends,
         methods=methods,
         references=references,

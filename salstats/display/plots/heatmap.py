@@ -12,12 +12,12 @@ from salstats.display.estimates import read_estimates
 from salstats.display.facts import bars_sentence, count_sentence, population_and_caution_sentences
 from salstats.display.plots.decrease import contrast_axis_title
 from salstats.display.plots.layout.axis_limits import axis_end_of_rows, limits_of_cut_axes
-from salstats.display.plots.layout.axis_sides import axis_sides_where_known
+from salstats.display.plots.layout.axis_sides import better_side_signs_by_panel
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepared_drawing, quantity_label
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
-from salstats.display.plots.layout.legends import justification_centred_on_panels, stepped_colour_bar
+from salstats.display.plots.layout.legends import continuous_colour_bar, justification_centred_on_panels
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -213,7 +213,7 @@ def plot_heatmap(
             labels=_colour_bar_end_texts(drawing),
             name=bar_title,
             na_value="white",
-            guide=stepped_colour_bar(),
+            guide=continuous_colour_bar(),
         )
         + p9.scale_color_identity()
         + p9.scale_x_continuous(
@@ -297,7 +297,7 @@ def _better_sign_or_zero_of_rows(drawing: EstimateDrawing) -> pd.Series:
     """Return 1 for each row whose larger estimates are better, -1 for smaller ones, 0 where unknown."""
     frame = drawing.frame
     if drawing.term in CONTRASTS and "metric" in frame.columns:
-        sides = axis_sides_where_known(frame, drawing.term)
+        sides = better_side_signs_by_panel(frame, drawing.term)
         better = dict(zip(sides["panel"], sides["better"], strict=True))
         return pd.Series([better.get(panel, 0) for panel in frame["panel"]], frame.index)
     metrics = drawing.panel_estimates.row_values("metric")

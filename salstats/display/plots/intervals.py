@@ -17,7 +17,7 @@ from salstats.display.plots.decrease import (
     sorter_by_loss,
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
-from salstats.display.plots.layout.axis_sides import axis_sides_where_known
+from salstats.display.plots.layout.axis_sides import better_side_signs_by_panel
 from salstats.display.plots.layout.captions import axis_title_text, margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
@@ -181,7 +181,7 @@ def plot_intervals(
         ],
         guides=guides,
         margins=margin_lines(drawing.estimates, frame),
-        sides=axis_sides_where_known(frame, drawing.term),
+        sides=better_side_signs_by_panel(frame, drawing.term),
         limits=axis_ends,
         methods=drawing.methods,
         references=drawing.references,

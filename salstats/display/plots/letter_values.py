@@ -108,7 +108,7 @@ def plot_letter_values(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True
     )
     defined_values = values.assign(panel=panel, y=rows.centres_mm_of(row))[has_values]
-    boxes, legend = _boxes_and_legend_texts(defined_values)
+    boxes, legend = _letter_value_boxes_and_legend_texts(defined_values)
     medians = defined_values[defined_values["letter"] == _MEDIAN]
     medians = medians.assign(ymin=medians["y"] - _BOX_MM / 2, ymax=medians["y"] + _BOX_MM / 2)
     outside = defined_values[defined_values["letter"] == OUTSIDE].melt(
@@ -142,8 +142,8 @@ def plot_letter_values(
     return grid.divided_into_pages(figure)
 
 
-def _boxes_and_legend_texts(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return boxes, the outermost first so that inner ones lie on top, and the texts of the legend.
+def _letter_value_boxes_and_legend_texts(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return letter-value boxes, outermost first so that inner ones lie on top, and the texts of the legend.
 
     Boxes have the columns `middle` (text of the share of cases in the box), `ymin` and `ymax` (edges in mm).
     """

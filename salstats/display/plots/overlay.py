@@ -80,18 +80,19 @@ class _LegendHeightAndDirection(NamedTuple):
     is_horizontal: bool
 
 
-def overlay(
+def figure_of_single_picture(
     picture: Picture,
     labels: Labels,
     width: float,
-    spacing: float | Mapping[str, float] | None,
+    pixel_width_mm: float | Mapping[str, float] | None,
     style: MapStyle,
     *,
     with_image: bool,
 ) -> Figure:
     """Return the figure of a single picture, beside the image alone if `with_image`.
 
-    `width` is that of the figure in mm, `spacing` the size of a pixel in mm.
+    `width` is that of the figure in mm, `pixel_width_mm` the width of a pixel, one for all
+    cases or by case.
     """
     names = [labels.value("case", picture.case), labels.value("task", picture.task)]
     if picture.series:
@@ -130,8 +131,8 @@ def overlay(
         map_style=style,
         labels=labels,
         notes=sentences,
-        spacing=spacing,
-        legend_texts=legend_text_of_stored_masks([picture]),
+        spacing=pixel_width_mm,
+        legend_texts=mask_legend_text_by_outline_kind([picture]),
     )
 
 
@@ -399,8 +400,8 @@ def number_of_readers_note(pictures: Sequence[Picture]) -> str:
     return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
 
 
-def legend_text_of_stored_masks(pictures: Sequence[Picture]) -> dict[str, str]:
-    """Return the text in the legend of the kind "mask", {} where all masks are thresholded maps."""
+def mask_legend_text_by_outline_kind(pictures: Sequence[Picture]) -> dict[str, str]:
+    """Return the legend's text of stored masks by the outline kind "mask", {} where no mask is stored."""
     has_stored_mask = any("mask" in picture.outlines and picture.saliency is None for picture in pictures)
     if not has_stored_mask:
         return {}

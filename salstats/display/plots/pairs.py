@@ -151,8 +151,8 @@ class PairsData:
         return len(self.methods) == 2
 
     @property
-    def cloud_mask(self) -> pd.Series:
-        """Return whether each pair belongs to a method whose differences in its panel have a cloud.
+    def has_difference_cloud(self) -> pd.Series:
+        """True for each pair of a method whose differences in its panel have a cloud, their density.
 
         They have one if they are neither few nor all equal, and not of 0/1 scores.
         """
@@ -553,7 +553,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
         score_low=("lower_score", "min"),
         score_high=("higher_score", "max"),
     )
-    difference_numbers = _numbers_on_difference_axes(drawing).groupby("panel", observed=True)["number"]
+    difference_numbers = _values_drawn_on_difference_axes(drawing).groupby("panel", observed=True)["number"]
     ranges["difference_low"] = difference_numbers.min()
     ranges["difference_high"] = difference_numbers.max()
     means = drawing.differences.frame.groupby("panel", observed=True)["reference_mean"]
@@ -561,8 +561,8 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
     return ranges.reset_index()
 
 
-def _numbers_on_difference_axes(drawing: PairsData) -> pd.DataFrame:
-    """Return all finite numbers on the axes of differences and zero: columns `panel` and `number`."""
+def _values_drawn_on_difference_axes(drawing: PairsData) -> pd.DataFrame:
+    """Return the finite values drawn on the axes of differences, and 0: columns `panel` and `number`."""
     frame = drawing.differences.frame
     number_frames = [
         drawing.pairs[["panel"]].assign(number=drawing.pairs["difference"]),
@@ -718,8 +718,8 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if drawing.has_differences_beside:
         guide = p9.aes("left_end", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(guide, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
-    if drawing.cloud_mask.any():
-        clouds = _difference_density_outlines(pairs[drawing.cloud_mask], place_width)
+    if drawing.has_difference_cloud.any():
+        clouds = _difference_density_outlines(pairs[drawing.has_difference_cloud], place_width)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -772,7 +772,7 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
     elif unit == "case":
         lines = "Lines: cases"
     mark_texts = [lines, "short bars: means", "dots at the left: differences"]
-    if drawing.cloud_mask.any():
+    if drawing.has_difference_cloud.any():
         mark_texts.append("clouds: densities of differences")
     notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(mark_texts)}."]
     if drawing.pairs["binary"].any():

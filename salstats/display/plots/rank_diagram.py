@@ -208,7 +208,7 @@ def _points_bars_and_unjoined_pairs(
     bars = []
     unjoined_pairs = []
     for panel, panel_tests in tests.groupby("panel", observed=True):
-        ranked = _tested_methods_by_rank(panel_tests, ranking[ranking["panel"] == panel], labels)
+        ranked = _tested_methods_with_ranks(panel_tests, ranking[ranking["panel"] == panel], labels)
         method_order = list(ranked["method"])
         positions = np.arange(len(method_order))
         is_left = positions < math.ceil(len(method_order) / 2)
@@ -233,7 +233,7 @@ def _points_bars_and_unjoined_pairs(
     )
 
 
-def _tested_methods_by_rank(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+def _tested_methods_with_ranks(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     """Return the compared methods with their `rank`, the best first; raise if one has none.
 
     Methods of one rank stand in the order of the labels.

@@ -137,7 +137,7 @@ def plot_ranks(
     frame_labels = Labels(labels, frame)
     groups = [key for key in estimates.keys if key != "method"]
     check_rows_are_distinct(estimates, [*groups, "method"])
-    order = _methods_by_label_or_mean_estimate(frame, frame_labels)
+    order = _methods_by_label_or_ascending_mean_estimate(frame, frame_labels)
     # 0.0 - index, since -float(index) would be -0.0 for the first method
     y_of_method = {method: 0.0 - index for index, method in enumerate(order)}
     data = frame.assign(
@@ -390,9 +390,9 @@ def _critical_difference_diagram(
     return rank_diagram(comparisons, ranks, labels, n_columns=n_columns, width=width, notes=notes)
 
 
-def _methods_by_label_or_mean_estimate(frame: pd.DataFrame, labels: Labels) -> list[Any]:
-    """Return the methods in the order of the labels, else by their mean estimate over the panels."""
-    means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
+def _methods_by_label_or_ascending_mean_estimate(ranking: pd.DataFrame, labels: Labels) -> list[Any]:
+    """Return the methods in the order of the labels, else the lowest mean estimate over the panels first."""
+    means = ranking.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
     # methods that the labels do not order stand in the order of these categories
     return labels.order("method", pd.Categorical(means.index, means.index))
 
@@ -413,7 +413,7 @@ def _methods_by_label_else_rank_or_wins(
     ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
     if ranks is not None:
         ranking = ranks.frame
-    order = _methods_by_label_or_mean_estimate(ranking, labels)
+    order = _methods_by_label_or_ascending_mean_estimate(ranking, labels)
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
         raise SalstatsError(

@@ -119,7 +119,7 @@ def plot_readers(
     if means is not None:
         all_means = read_estimates(means, "means", ("estimate", "method", "term", *titles))
         group_columns = [key for key in estimates.keys if key not in ("method", "reader")]
-        drawn_means = _reader_means(all_means, rows, titles, methods, group_columns)
+        drawn_means = _drawn_means_over_readers(all_means, rows, titles, methods, group_columns)
         mean_layers = _mean_layers(drawn_means.frame)
         mean_notes = ["Black: mean over readers.", interval_caption(drawn_means)]
     x_axis, _ = number_axes(grid.panel_width, height)
@@ -169,22 +169,22 @@ def _with_panel_and_vertical_place(
     return rows.sort_values("place", ascending=False, kind="stable", ignore_index=True)
 
 
-def _reader_means(
+def _drawn_means_over_readers(
     means: Estimates,
-    rows: pd.DataFrame,
+    reader_rows: pd.DataFrame,
     titles: Mapping[str, Mapping[Any, str]],
     methods: list[Any],
     group_columns: list[str],
 ) -> Estimates:
-    """Return the means of the drawn methods and groups, with positions below their readers.
+    """Return the means over readers of the drawn methods and groups, with positions below their readers.
 
-    `rows` are those of the readers with their `panel`, `titles` the labels that make up its titles, and
+    `reader_rows` have the readers with their `panel`, `titles` the labels that make up its titles, and
     `group_columns` the grouping columns of the readers. Raises if no drawn method and group has a mean.
     """
     is_in_figure = (means.frame["term"] == "mean") & means.frame["method"].isin(methods)
     for column in means.existing_columns(group_columns):
         # a column with a single value has no part in the titles
-        is_in_figure &= means.frame[column].isin(rows[column].unique())
+        is_in_figure &= means.frame[column].isin(reader_rows[column].unique())
     if not is_in_figure.any():
         raise SalstatsError(
             "means has no mean of the methods and groups of readers",
@@ -193,7 +193,7 @@ def _reader_means(
         )
     frame = _with_panel_and_vertical_place(means.frame[is_in_figure], titles, methods)
     # the panels of means are those of the readers, in the same order
-    panel = pd.Categorical(frame["panel"].astype(TEXT), rows["panel"].cat.categories, ordered=True)
+    panel = pd.Categorical(frame["panel"].astype(TEXT), reader_rows["panel"].cat.categories, ordered=True)
     place = frame["place"] - _MEAN_OFFSET
     return means.with_other_frame(frame.assign(panel=panel, place=place))
 

@@ -25,7 +25,12 @@ from salstats.display.plots.layout.estimate_drawing import (
     rows_with_estimate,
 )
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
-from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets_mm, place_rows, row_layout
+from salstats.display.plots.layout.figure_rows import (
+    PlacedRows,
+    mark_distances_above_row_middle_mm,
+    place_rows,
+    row_layout,
+)
 from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
@@ -228,7 +233,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.is_level for entry in entries])
     y = rows.centres_mm_of(frame["term"])
     if drawing.dodges:
-        y = y + dodge_offsets_mm(frame["method_label"].cat.codes, n_marks)
+        y = y + mark_distances_above_row_middle_mm(frame["method_label"].cat.codes, n_marks)
     label_of_term = {entry.term: entry.full_text for entry in entries}
     frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
     return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.is_level for entry in entries))

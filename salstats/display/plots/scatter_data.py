@@ -306,7 +306,7 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
     if not is_of_axes.any():
         pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
         lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
-        raise _other_variables_error("fit", f"line of {y!r} along {x!r}", lines_of)
+        raise _estimates_of_other_variables_error("fit", f"line of {y!r} along {x!r}", lines_of)
     for reference in fitted.distinct_values("reference"):
         if reference in distinct_values_by_appearance(data, "method"):
             raise SalstatsError(
@@ -338,19 +338,26 @@ def correlations_with_texts(correlations: Estimates, x: str, y: str, scatter: Sc
     if not is_of_axes.any():
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
         pair_texts = [f"{first} and {second}" for first, second in pairs]
-        raise _other_variables_error("correlations", f"correlation of {x!r} and {y!r}", pair_texts)
+        raise _estimates_of_other_variables_error(
+            "correlations", f"correlation of {x!r} and {y!r}", pair_texts
+        )
     matched_correlations = _with_panel_and_group(correlations.subset(is_of_axes), scatter, [])
     texts = [_correlation_text(row) for row in matched_correlations.frame.to_dict("records")]
     return matched_correlations.with_columns(text=texts)
 
 
-def _other_variables_error(option: str, missing: str, available: list[str]) -> SalstatsError:
+def _estimates_of_other_variables_error(
+    option: str, missing_estimate: str, variables_of_estimates: list[str]
+) -> SalstatsError:
     """Return the error for estimates of other variables than those of the axes.
 
-    `missing` names the estimate that the figure needs, `available` the variables of those in the option.
+    `missing_estimate` names the estimate that the figure needs, `variables_of_estimates` the variables of
+    those in the option.
     """
     return SalstatsError(
-        f"{option} holds no {missing}, only of {', '.join(available)}", option=option, choices=available
+        f"{option} holds no {missing_estimate}, only of {', '.join(variables_of_estimates)}",
+        option=option,
+        choices=variables_of_estimates,
     )
 
 

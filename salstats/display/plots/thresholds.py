@@ -198,7 +198,7 @@ def _sorted_rows_with_panels(estimates: Estimates, labels: Labels, n_panels: int
     task_frames: list[pd.DataFrame] = []
     for method_label, rows in rows_of_method.items():
         tasks = labels.order("task", rows["task"])
-        n_task_panels = _n_task_panels(len(tasks), n_panels)
+        n_task_panels = _n_panels_shared_by_tasks(len(tasks), n_panels)
         tasks_of_panels = np.array_split(np.array(tasks, dtype=object), n_task_panels)
         for number, panel_tasks in enumerate(tasks_of_panels, 1):
             title_parts = []
@@ -216,10 +216,10 @@ def _sorted_rows_with_panels(estimates: Estimates, labels: Labels, n_panels: int
     return sorted_rows
 
 
-def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
-    """Return the number of panels that the tasks of a method share."""
-    if n_panels is not None:
-        return min(check_count(n_panels, "n_panels"), n_tasks)
+def _n_panels_shared_by_tasks(n_tasks: int, chosen_n_panels: int | None) -> int:
+    """Return the number of panels that share the tasks of a method."""
+    if chosen_n_panels is not None:
+        return min(check_count(chosen_n_panels, "n_panels"), n_tasks)
     if n_tasks <= _MAX_SINGLE_PANEL_TASKS:
         return 1
     return max(2, math.ceil(n_tasks / _MAX_PANEL_TASKS))

@@ -35,8 +35,8 @@ def better_contrast_sign(metric: object, term: str | None) -> int:
     return direction(metric)
 
 
-def axis_sides_where_known(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
-    """Return the sign of better methods in each panel: columns `panel` and `better`, 1 or -1.
+def better_side_signs_by_panel(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
+    """Return the sign of the side of better methods by panel: columns `panel` and `better`, 1 or -1.
 
     `frame` has the rows of a figure of contrasts with their `panel` and `metric`. Panels are left out where
     the direction of the metric is not known, and where the mean of a reference is below 0, which turns the

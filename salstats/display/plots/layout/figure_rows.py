@@ -167,8 +167,10 @@ def n_closing_summaries(values: Sequence[Any]) -> int:
     return n
 
 
-def dodge_offsets_mm(mark_positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
-    """Return the distance in mm of marks above the middle of their row (negative below it).
+def mark_distances_above_row_middle_mm(
+    mark_positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int
+) -> np.ndarray:
+    """Return the distances in mm of marks above the middle of their row, negative below it.
 
     `mark_positions` counts the marks of a row from 0, the topmost, to `n_marks` - 1.
     """
@@ -214,7 +216,7 @@ def place_rows(
         y = rows.centres_mm_of(frame[row_column])
         row_labels = [drawing.labels.value(row_column, value) for value in frame[row_column]]
     if drawing.dodges:
-        y = y + dodge_offsets_mm(frame["method_label"].cat.codes, n_marks)
+        y = y + mark_distances_above_row_middle_mm(frame["method_label"].cat.codes, n_marks)
     return PlacedRows(frame.assign(y=y, row_label=row_labels), rows)
 
 

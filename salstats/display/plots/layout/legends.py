@@ -73,7 +73,7 @@ def method_styles(
         chosen_colours = labels.colours
     # human has a colour only where another method is the black reference
     coloured_names = [name for name in all_names if name != HUMAN or HUMAN not in black_names]
-    positions = _palette_positions(coloured_names, chosen_colours)
+    positions = _palette_position_of_each_name(coloured_names, chosen_colours)
     styles = {}
     for name in drawn_names:
         if name in black_names:
@@ -100,7 +100,7 @@ def _style_of_position(palette_position: int) -> MarkStyle:
     )
 
 
-def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) -> dict[str, int]:
+def _palette_position_of_each_name(names: Sequence[str], chosen_colours: Mapping[str, str]) -> dict[str, int]:
     """Return the palette position of each name.
 
     This is the position of the colour that the user has chosen for the name, else that of a well-known method
@@ -235,8 +235,8 @@ def legend_width_mm(texts: Sequence[str], n_columns: int) -> float:
     return width
 
 
-def stepped_colour_bar(**options: Any) -> p9.guide_colorbar:
-    """Return the legend of a continuous scale of colours: a bar of narrow rectangles.
+def continuous_colour_bar(**options: Any) -> p9.guide_colorbar:
+    """Return the legend of a continuous scale of colours: a bar of rectangles, too narrow to tell apart.
 
     `options` are those of plotnine's guide.
     """

@@ -10,7 +10,7 @@ import plotnine as p9
 from matplotlib.image import AxesImage
 
 from salstats.checks import check_choice, check_number
-from salstats.display.plots.layout.legends import stepped_colour_bar
+from salstats.display.plots.layout.legends import continuous_colour_bar
 from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.errors import SalstatsError
 
@@ -98,7 +98,7 @@ def map_style(cmap: str, alpha: float) -> MapStyle:
 
 def colour_bar(title: str, width_pt: float) -> Any:
     """Return the legend of the colours of maps, a bar below the pictures with a width in points."""
-    return stepped_colour_bar(
+    return continuous_colour_bar(
         order=3,
         position="bottom",
         direction="horizontal",

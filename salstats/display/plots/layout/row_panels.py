@@ -124,7 +124,7 @@ def row_figure(
         and `bound`.
     sides : DataFrame, optional
         The sign of better methods in each panel, which texts below its axis show; see
-        `axis_sides_where_known`.
+        `better_side_signs_by_panel`.
     limits : DataFrame, optional
         The ends of the axes, as `limits_of_cut_axes` returns them.
     methods : mapping, optional

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from salstats.display.plots.layout.axis_sides import (
     axis_side_layers,
-    axis_sides_where_known,
     better_contrast_sign,
+    better_side_signs_by_panel,
     side_texts,
 )
 from salstats.display.plots.layout.text_fit import text_width_mm
@@ -41,10 +41,10 @@ def test_each_panel_has_one_sign_and_a_mean_below_0_has_none():
             "reference_mean": [0.5, np.nan, -0.2],
         }
     )
-    decreases = axis_sides_where_known(frame, "percent_decrease")
+    decreases = better_side_signs_by_panel(frame, "percent_decrease")
     assert decreases.to_dict("list") == {"panel": ["IoU"], "better": [-1]}
-    assert axis_sides_where_known(frame, "difference")["panel"].tolist() == ["IoU", "NSS"]
-    assert axis_sides_where_known(frame.drop(columns="metric"), "difference").empty
+    assert better_side_signs_by_panel(frame, "difference")["panel"].tolist() == ["IoU", "NSS"]
+    assert better_side_signs_by_panel(frame.drop(columns="metric"), "difference").empty
 
 
 def test_texts_point_to_both_sides_and_are_short_in_narrow_panels():

@@ -7,7 +7,11 @@ import pytest
 
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, n_closing_summaries, row_layout
+from salstats.display.plots.layout.figure_rows import (
+    mark_distances_above_row_middle_mm,
+    n_closing_summaries,
+    row_layout,
+)
 
 
 def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
@@ -23,7 +27,7 @@ def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
 
 
 def test_marks_of_a_row_lie_within_it_around_its_middle():
-    shifts = dodge_offsets_mm([0, 1, 2], 3)
+    shifts = mark_distances_above_row_middle_mm([0, 1, 2], 3)
     assert shifts[0] > shifts[1] == 0 > shifts[2]
     assert max(abs(shifts)) < row_layout(["a"], ["a"], 3).height / 2
 

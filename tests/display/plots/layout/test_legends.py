@@ -8,6 +8,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.plots.layout.legends import (
+    continuous_colour_bar,
     group_scales,
     justification_centred_on_panels,
     legend_chars,
@@ -16,7 +17,6 @@ from salstats.display.plots.layout.legends import (
     method_labels_references_first,
     method_styles,
     n_legend_columns,
-    stepped_colour_bar,
 )
 from salstats.display.plots.layout.text_fit import chars_in, text_width_mm
 from salstats.display.plots.layout.theme import (
@@ -176,5 +176,5 @@ def test_beyond_the_palette_colours_repeat_with_the_next_mark_and_line():
 
 
 def test_a_colour_bar_has_rectangles_and_the_options_of_its_guide():
-    bar = stepped_colour_bar(title="Saliency", order=3)
+    bar = continuous_colour_bar(title="Saliency", order=3)
     assert (bar.display, bar.nbin, bar.title, bar.order) == ("rectangles", 100, "Saliency", 3)
