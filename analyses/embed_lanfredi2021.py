@@ -17,7 +17,7 @@ from salstats.readers.lanfredi2021 import (
     METRICS,
     SHEETS,
     read_lanfredi2021,
-    read_lanfredi2021_auc_of_networks,
+    read_lanfredi2021_mean_auc_by_network,
 )
 
 READING = ["case", "reader", "seed", "mixing"]
@@ -46,7 +46,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         sheets = [reading_per_row(options.data, sheet) for sheet in SHEETS]
-        networks = read_lanfredi2021_auc_of_networks(options.data)
+        networks = read_lanfredi2021_mean_auc_by_network(options.data)
     except SalstatsError as error:
         print(f"embed_lanfredi2021: {error}", file=sys.stderr)
         return 2

@@ -244,7 +244,7 @@ def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
 def load_lanfredi2021_classification() -> pd.DataFrame:
     """Load the area under the ROC curve of each network of Bigolin Lanfredi et al. (2021).
 
-    The numbers are those of `read_lanfredi2021_auc_of_networks`; source and licence are as for
+    The numbers are those of `read_lanfredi2021_mean_auc_by_network`; source and licence are as for
     `load_lanfredi2021`.
 
     Returns

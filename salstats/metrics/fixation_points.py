@@ -302,7 +302,7 @@ def _flat_pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points
 
 def _auc_points_of_ranked_map(ranked: RankedMap, points: np.ndarray) -> float:
     """Return `auc_points` of a map that is sorted already."""
-    return ranked.auc_at(_flat_pixel_indices(points, ranked.shape))
+    return ranked.auc_against_all_pixels(_flat_pixel_indices(points, ranked.shape))
 
 
 def _information_gain_over_center_bias(

@@ -55,8 +55,8 @@ class RankedMap:
             densities, check_density(negative_density, self.shape, "center_bias")
         )
 
-    def auc_at(self, positive_pixels: np.ndarray) -> float:
-        """Return the area under the ROC curve of the map: some pixels as positives, all as negatives.
+    def auc_against_all_pixels(self, positive_pixels: np.ndarray) -> float:
+        """Return the area under the ROC curve of the map: some pixels as positives, all pixels as negatives.
 
         `positive_pixels` are flat indices, of which repeated ones count again.
         """

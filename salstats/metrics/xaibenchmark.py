@@ -95,7 +95,7 @@ def hit(saliency: np.ndarray, truth: np.ndarray) -> float:
     Takes and raises what `iou` does, except that the truth is not cut: 0.1 is enough. Every pixel of a
     constant map is largest, so that it hits any truth; a map with a NaN hits none.
     """
-    values, reference = _checked_pair(saliency, truth)
+    values, reference = _as_numeric_arrays_of_one_shape(saliency, truth)
     is_maximum = values == values.max()
     return float((reference[is_maximum] > 0).any())
 
@@ -121,8 +121,8 @@ def has_pixel_sum_of_zero(truth: np.ndarray) -> bool:
     return bool(np.asarray(truth).sum() == 0)
 
 
-def _checked_pair(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a map and its truth as arrays of one shape."""
+def _as_numeric_arrays_of_one_shape(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a map and its truth as arrays of numbers of one shape; the map may hold NaN or infinity."""
     values = np.asarray(saliency)
     reference = np.asarray(truth)
     for array, name, option in ((values, "a map", "saliency"), (reference, "a truth", "truth")):
@@ -146,7 +146,7 @@ def _map_and_truth_masks(
     saliency: np.ndarray, truth: np.ndarray, map_threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels where a map exceeds a threshold, and where the truth, cut to integers, is not 0."""
-    values, reference = _checked_pair(saliency, truth)
+    values, reference = _as_numeric_arrays_of_one_shape(saliency, truth)
     return values > map_threshold, np.trunc(reference) != 0
 
 

@@ -137,12 +137,15 @@ def _chexpert_path_without_suffix(case: str) -> str | None:
     return "/".join(match.groups())
 
 
-def _grey_from_0_to_1_of_file(path: Path, case: str, printed_shape: tuple[int, int]) -> np.ndarray:
-    """Read a file's image as grey from 0 to 1; a large JPEG is made smaller, not below `printed_shape`."""
+def _grey_from_0_to_1_of_file(path: Path, case: str, smallest_needed_shape: tuple[int, int]) -> np.ndarray:
+    """Read a file's image, at its own size, as grey from 0 to 1.
+
+    A large JPEG may be made smaller, not below `smallest_needed_shape`.
+    """
     try:
         with opened_image(path) as image:
             # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
-            image.draft("L", (printed_shape[1], printed_shape[0]))
+            image.draft("L", (smallest_needed_shape[1], smallest_needed_shape[0]))
             # grey values of more than 8 bits stay as they are
             is_deep_grey = image.mode in GREY_MODES and image.mode not in ("1", "L")
             grey = np.asarray(image if is_deep_grey else image.convert("L"))

@@ -14,7 +14,7 @@ from salstats.files.paths import check_is_existing_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import area, empty
 from salstats.readers.case_json import (
-    CaseFile,
+    ValuesByCaseAndTask,
     check_name,
     image_size_by_case,
     read_xy_points_as_row_col,
@@ -56,17 +56,17 @@ FileByTaskAndCase = Mapping[str, Mapping[str, Path]]
 class _StudyFiles:
     """Files of a study: masks and points that are read, and maps that are read when they are scored."""
 
-    truth: CaseFile
+    truth: ValuesByCaseAndTask
     #: Masks by reader's name, None for a path without a reader's name.
-    masks_of_readers: Mapping[str | None, CaseFile]
-    points: CaseFile | None
+    masks_of_readers: Mapping[str | None, ValuesByCaseAndTask]
+    points: ValuesByCaseAndTask | None
     #: Masks of tools.
-    masks: Mapping[Series, CaseFile]
+    masks: Mapping[Series, ValuesByCaseAndTask]
     maps: Mapping[Series, FileByTaskAndCase]
     #: Path that the maps of a series were found in, for messages.
     map_folders: Mapping[Series, PathLike]
 
-    def case_files_other_than_truth(self) -> list[CaseFile]:
+    def case_files_other_than_truth(self) -> list[ValuesByCaseAndTask]:
         """List masks and points without the truth."""
         case_files = [*self.masks.values(), *self.masks_of_readers.values()]
         if self.points is not None:
@@ -287,7 +287,7 @@ def _read_masks_and_points_find_maps(
         truth = read_case_masks(path_by_option["truth"], task_outside_folders)
         true_tasks = sorted(truth.tasks())
         only_task = true_tasks[0] if len(true_tasks) == 1 else None
-    readers: dict[str | None, CaseFile] = {}
+    readers: dict[str | None, ValuesByCaseAndTask] = {}
     if path_by_option["human"] is not None:
         readers = read_masks_of_readers(path_by_option["human"], only_task)
     if truth is None:
@@ -303,7 +303,7 @@ def _read_masks_and_points_find_maps(
                 option="truth",
             )
         # no cases, and the first reader's file, which messages name
-        truth = CaseFile(next(iter(readers.values())).file, {}, {})
+        truth = ValuesByCaseAndTask(next(iter(readers.values())).file, {}, {})
     points = None
     if path_by_option["points"] is not None:
         points = _read_points(Path(path_by_option["points"]), only_task)
@@ -325,7 +325,7 @@ def _read_masks_and_points_find_maps(
     )
 
 
-def _check_any_folder_is_a_task(path: Path, truth: CaseFile, option: str) -> None:
+def _check_any_folder_is_a_task(path: Path, truth: ValuesByCaseAndTask, option: str) -> None:
     """Raise where a folder holds folders alone, none of which has the name of a task of the truth."""
     true_tasks = sorted(truth.tasks())
     if not path.is_dir() or not true_tasks:
@@ -357,7 +357,7 @@ def _paths_by_series(sources: Sources | None, option: str) -> dict[Series, PathL
     return source_by_series({name: sources}, "", option)
 
 
-def _read_points(path: Path, task_if_no_column: str | None) -> CaseFile:
+def _read_points(path: Path, task_if_no_column: str | None) -> ValuesByCaseAndTask:
     """Read the points that people marked, from a JSON file or a table."""
     if path.suffix.lower() == ".json":
         return read_xy_points_as_row_col(path, str)
@@ -424,7 +424,7 @@ def _warn_of_findings_taken_for_absent(files: _StudyFiles, tasks: Collection[str
 
 
 def _warn_of_findings_unmarked_by_reader(
-    reader_masks: CaseFile, files: _StudyFiles, tasks: Collection[str]
+    reader_masks: ValuesByCaseAndTask, files: _StudyFiles, tasks: Collection[str]
 ) -> None:
     """Warn of findings that a reader did not mark, and of cases with findings that the reader has no mask of.
 
@@ -466,7 +466,7 @@ def _warn_of_findings_unmarked_by_reader(
 
 
 def _names_of_true_masks_without_prediction(
-    predicted_cases_of_task: Mapping[str, Collection[str]], truth: CaseFile, tasks: Collection[str]
+    predicted_cases_of_task: Mapping[str, Collection[str]], truth: ValuesByCaseAndTask, tasks: Collection[str]
 ) -> list[str]:
     """List the masks of `tasks` in the truth for which a method has no map or mask, TASK/CASE or CASE."""
     has_tasks = len(truth.tasks()) > 1
@@ -479,7 +479,9 @@ def _names_of_true_masks_without_prediction(
 
 
 def _warn_of_true_masks_without_prediction(
-    true_masks_by_source_lacking_them: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
+    true_masks_by_source_lacking_them: Mapping[str, list[str]],
+    truth: ValuesByCaseAndTask,
+    tasks: Collection[str],
 ) -> None:
     """Warn of masks of the truth for which methods have no file, once for all that lack the same masks."""
     n_masks = sum(task in tasks for mask_of_task in truth.values.values() for task in mask_of_task)
@@ -499,7 +501,7 @@ def _warn_of_true_masks_without_prediction(
 
 
 def _warn_of_cases_left_out(
-    cases: Collection[str], source: PathLike, truth: CaseFile, sizes: Mapping[str, tuple[int, int]]
+    cases: Collection[str], source: PathLike, truth: ValuesByCaseAndTask, sizes: Mapping[str, tuple[int, int]]
 ) -> None:
     """Warn of cases of a source that the truth lacks; without a truth file, of cases without a size."""
     hint: MessagePart = "an empty mask says that nothing is on the image"
@@ -569,7 +571,7 @@ def _image_shape_by_case(files: _StudyFiles, images: PathLike | None) -> dict[st
         image_of_case = find_case_files(images, IMAGE_SUFFIXES)
         check_cases_in_common(image_of_case, cases, images, files.truth.file)
         shapes = {case: image_shape(file) for case, file in image_of_case.items() if case in cases}
-        case_files.append(CaseFile(Path(images), {}, shapes))
+        case_files.append(ValuesByCaseAndTask(Path(images), {}, shapes))
         without_files = [case for case in image_of_case if case not in cases]
         if without_files:
             warn(

@@ -19,7 +19,7 @@ _IMAGE_SIZE_KEY = "img_size"
 
 
 @dataclass(frozen=True)
-class CaseFile:
+class ValuesByCaseAndTask:
     """Values of one file by case and task: masks, outlines or points."""
 
     file: Path
@@ -54,7 +54,7 @@ class SizeInFile(NamedTuple):
     file: Path
 
 
-def image_size_by_case(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
+def image_size_by_case(files: Iterable[ValuesByCaseAndTask]) -> dict[str, SizeInFile]:
     """Return the size of each image and the first file that has it; raise where two files differ."""
     sizes: dict[str, SizeInFile] = {}
     for case_file in files:
@@ -71,10 +71,11 @@ def image_size_by_case(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
     return sizes
 
 
-def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Read masks as the file's COCO run-length codes; `CaseFile.mask` checks their runs.
+def read_rle_masks_json(path: Path, task_name: Callable[[str], str]) -> ValuesByCaseAndTask:
+    """Read masks of cases and tasks as the file's COCO run-length codes.
 
-    `task_name` maps a name of a task in the file to its name in frames.
+    `ValuesByCaseAndTask.mask` checks their runs. `task_name` maps a name of a task in the file to its
+    name in frames.
     """
     shapes: dict[str, tuple[int, int]] = {}
 
@@ -102,10 +103,12 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             )
         return {"size": value["size"], "counts": value["counts"]}
 
-    return CaseFile(path, _checked_values_by_case_and_task(path, task_name, checked_rle_record), shapes)
+    return ValuesByCaseAndTask(
+        path, _checked_values_by_case_and_task(path, task_name, checked_rle_record), shapes
+    )
 
 
-def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) -> CaseFile:
+def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) -> ValuesByCaseAndTask:
     """Read outlines as vertices (x, y), cut to whole pixels; warn once of those beyond their image."""
     shapes: dict[str, tuple[int, int]] = {}
     beyond_image: list[tuple[str, str]] = []
@@ -134,10 +137,10 @@ def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) ->
 
     values = _checked_values_by_case_and_task(path, task_name, checked_outlines, shapes)
     _warn_if_any(path, beyond_image, "outlines reach beyond their image and are cut off at its edge")
-    return CaseFile(path, values, shapes, holds_outlines=True)
+    return ValuesByCaseAndTask(path, values, shapes, holds_outlines=True)
 
 
-def read_xy_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> CaseFile:
+def read_xy_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> ValuesByCaseAndTask:
     """Read the points of each case and task as an array (n, 2) of (row, col); the file has (x, y)."""
 
     def checked_points(value: Any, case: str, task: str) -> np.ndarray:
@@ -154,10 +157,14 @@ def read_xy_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> Ca
             )
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
-    return CaseFile(path, _checked_values_by_case_and_task(path, task_name, checked_points), shapes={})
+    return ValuesByCaseAndTask(
+        path, _checked_values_by_case_and_task(path, task_name, checked_points), shapes={}
+    )
 
 
-def warn_of_points_outside_image(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:
+def warn_of_points_outside_image(
+    points_file: ValuesByCaseAndTask, shapes: Mapping[str, tuple[int, int]]
+) -> None:
     """Warn once of points that lie outside their image; they hit nothing."""
     outside = []
     for case, points_of_task in points_file.values.items():

@@ -7,12 +7,12 @@ from pathlib import Path
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.paths import check_path_unless_missing
 from salstats.images.masks import Rle
-from salstats.readers.case_json import CaseFile, check_name, read_segmentations
+from salstats.readers.case_json import ValuesByCaseAndTask, check_name, read_rle_masks_json
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_files_by_task_and_case, read_rle
 
 
-def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> CaseFile:
+def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> ValuesByCaseAndTask:
     """Read the masks of a JSON file, case -> task -> run-length code, or of files TASK/CASE.png in a folder.
 
     With `task_outside_folders` a folder may instead hold files CASE.png, which are all of that task.
@@ -26,7 +26,7 @@ def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> 
         if source.exists():
             reason = "neither a .json nor a folder"
         raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png", path=source)
-    codes = read_segmentations(source, str)
+    codes = read_rle_masks_json(source, str)
     masks: dict[str, dict[str, Rle]] = {}
     for case, code_of_task in codes.values.items():
         masks[case] = {task: codes.mask(case, task) for task in code_of_task}
@@ -35,20 +35,20 @@ def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> 
 
 def read_masks_of_readers(
     human: PathLike | Mapping[str, PathLike], task_outside_folders: str | None = None
-) -> dict[str | None, CaseFile]:
+) -> dict[str | None, ValuesByCaseAndTask]:
     """Read the masks that people drew, by reader's name; None for a single path, which names no reader."""
     if not isinstance(human, Mapping):
         return {None: read_case_masks(human, task_outside_folders)}
     if not human:
         raise SalstatsError(Setting("human"), " names no reader")
-    masks_of_readers: dict[str | None, CaseFile] = {}
+    masks_of_readers: dict[str | None, ValuesByCaseAndTask] = {}
     for name, path in human.items():
         reader = check_name(name, Message(Setting("human"), ": a reader"))
         masks_of_readers[reader] = read_case_masks(path, task_outside_folders)
     return masks_of_readers
 
 
-def _read_masks_in_folder(folder: Path, task_outside_folders: str | None) -> CaseFile:
+def _read_masks_in_folder(folder: Path, task_outside_folders: str | None) -> ValuesByCaseAndTask:
     """Read the masks of a folder by case and task; raise where masks of a case differ in size."""
     masks: dict[str, dict[str, Rle]] = {}
     shapes: dict[str, tuple[int, int]] = {}
@@ -64,4 +64,4 @@ def _read_masks_in_folder(folder: Path, task_outside_folders: str | None) -> Cas
                     value=mask.shape,
                 )
             masks.setdefault(case, {})[task] = mask
-    return CaseFile(folder, masks, shapes)
+    return ValuesByCaseAndTask(folder, masks, shapes)

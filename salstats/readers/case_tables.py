@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.errors import ColumnError
-from salstats.readers.case_json import CaseFile
+from salstats.readers.case_json import ValuesByCaseAndTask
 from salstats.readers.cells import PathLike
 from salstats.readers.tables import read_known_format_table
 
@@ -47,7 +47,7 @@ def read_spacing_mm_by_case(path: PathLike) -> dict[str, tuple[float, float]]:
     return dict(zip(table.column_of_distinct_cases(), sizes, strict=True))
 
 
-def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = None) -> CaseFile:
+def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = None) -> ValuesByCaseAndTask:
     """Read the points of each case and task as an array (n, 2) of (row, col).
 
     The table has a row for each point. Its columns are `case`, `x` and `y` (pixels from the image's left and
@@ -77,7 +77,7 @@ def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = 
     for (case, task), rows in rows_of_task.items():
         marked = [row for row in rows if not is_missing[row].any()]
         values.setdefault(case, {})[task] = col_row[marked][:, ::-1]
-    return CaseFile(table.file, values, shapes={})
+    return ValuesByCaseAndTask(table.file, values, shapes={})
 
 
 def _is_no_probability(values: np.ndarray) -> np.ndarray:

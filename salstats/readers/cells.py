@@ -84,11 +84,11 @@ class TableOptions:
                 path=names[0],
             )
 
-    def hint_with_options(self, *parts: MessagePart) -> Message:
-        """Return a hint made of `parts`, which name options; for a fixed format, a hint without options."""
+    def options_hint_or_csv_hint(self, *parts_naming_options: MessagePart) -> Message:
+        """Return a hint made of parts that name options; for a fixed format, the hint to save it as CSV."""
         if self.is_fixed_format:
             return Message("save it as CSV with commas, in UTF-8")
-        return Message(*parts)
+        return Message(*parts_naming_options)
 
 
 def without_row_numbers(file: Path, cells: pd.DataFrame) -> pd.DataFrame:
@@ -249,7 +249,7 @@ def all_have_decimal_commas(cells: pd.Series) -> bool:
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
-def identifier_or_none_if_unusable(value: Any) -> str | None:
+def identifier_or_none_if_date_or_inexact(value: Any) -> str | None:
     """Return one cell as an identifier, "" where it is empty or blank.
 
     None for a date or time, and for a float that is too large to be exact.
@@ -274,7 +274,7 @@ def is_date_or_time(value: object) -> bool:
 
 def _covariate_cell_text(value: object) -> str | None:
     """Return one cell of a covariate as text: a date in ISO form, 7.0 as "7", None where empty."""
-    name = identifier_or_none_if_unusable(value)
+    name = identifier_or_none_if_date_or_inexact(value)
     if name is not None:
         return name or None
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():

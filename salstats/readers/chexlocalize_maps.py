@@ -122,7 +122,7 @@ def read_prediction_content(
     return Content(saliency=saliency, mask=mask_code, points=points, prob=prob, label=label, shape=shape)
 
 
-def empty_mask(map_file: Path, case: str) -> Rle:
+def empty_mask_of_image_size(map_file: Path, case: str) -> Rle:
     """Return an empty mask of the image's size in a map's file; raise where the file has none."""
     shape = _image_shape(map_file, _read_map_dict(map_file))
     if shape is None:
@@ -165,7 +165,8 @@ def _saliency_map(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
     # no nested lists: in an untrusted file a list may contain itself, and so have no end
     if not isinstance(map_dict["map"], np.ndarray):
         raise InputFileError(
-            f"{file}: its map is {_value_text(map_dict['map'])}, not a tensor or array of numbers",
+            f"{file}: its map is {_value_description_for_message(map_dict['map'])}, not a tensor or array "
+            "of numbers",
             column="map",
             path=file,
         )
@@ -228,7 +229,9 @@ def _entry_as_floats(file: Path, map_dict: dict[str, Any], name: str) -> list[fl
         number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(number, int | float):
             raise InputFileError(
-                f"{file}: {name} is {_value_text(entry)}, not a number", column=name, path=file
+                f"{file}: {name} is {_value_description_for_message(entry)}, not a number",
+                column=name,
+                path=file,
             )
         numbers.append(number)
     try:
@@ -237,7 +240,7 @@ def _entry_as_floats(file: Path, map_dict: dict[str, Any], name: str) -> list[fl
         raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS_TEXT}", column=name, path=file) from error
 
 
-def _value_text(value: Any) -> str:
+def _value_description_for_message(value: Any) -> str:
     """Describe a value for a message: an array's shape and type, a short text or number, or a type."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"

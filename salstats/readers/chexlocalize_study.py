@@ -16,11 +16,11 @@ from salstats.errors import ColumnError, InputFileError, Message, Setting, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
 from salstats.readers.case_json import (
-    CaseFile,
     SizeInFile,
+    ValuesByCaseAndTask,
     image_size_by_case,
     read_outlines_as_vertices_xy,
-    read_segmentations,
+    read_rle_masks_json,
     read_xy_points_as_row_col,
     warn_of_points_outside_image,
 )
@@ -30,7 +30,7 @@ from salstats.readers.chexlocalize_maps import (
     TASKS,
     canonical_task_name,
     case_and_task_of_map,
-    empty_mask,
+    empty_mask_of_image_size,
     read_prediction_content,
 )
 from salstats.readers.prediction_files import check_cases_in_common
@@ -44,9 +44,9 @@ PATIENT_PATTERN = r"^(patient\d+)"
 _NON_TASK_COLUMNS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/PA")
 #: Kind of a file -> the function that reads it.
 _READ_FUNCTIONS = {
-    "truth": read_segmentations,
+    "truth": read_rle_masks_json,
     "annotations": read_outlines_as_vertices_xy,
-    "human": read_segmentations,
+    "human": read_rle_masks_json,
     "human_annotations": read_outlines_as_vertices_xy,
     "points": read_xy_points_as_row_col,
 }
@@ -60,24 +60,24 @@ class StudyFiles(NamedTuple):
     """Files of a study, read except for its maps."""
 
     #: Masks of the truth, segmentations before outlines.
-    truth: list[CaseFile]
+    truth: list[ValuesByCaseAndTask]
     #: Masks that people drew by reader, None where the reader is not named; segmentations before outlines.
-    masks_of_readers: dict[str | None, list[CaseFile]]
+    masks_of_readers: dict[str | None, list[ValuesByCaseAndTask]]
     #: Points that people marked.
-    points: list[CaseFile]
+    points: list[ValuesByCaseAndTask]
     labels: LabelOfCaseAndTask
     #: Masks of methods.
-    masks: dict[Series, list[CaseFile]]
+    masks: dict[Series, list[ValuesByCaseAndTask]]
     #: Maps of methods by (case, task).
     maps: dict[Series, dict[tuple[str, str], Path]]
 
     @property
-    def human_mask_files(self) -> list[CaseFile]:
+    def human_mask_files(self) -> list[ValuesByCaseAndTask]:
         """Files of masks that people drew."""
         return list(chain.from_iterable(self.masks_of_readers.values()))
 
     @property
-    def non_truth_files(self) -> list[CaseFile]:
+    def non_truth_files(self) -> list[ValuesByCaseAndTask]:
         """Files of masks and points that are not the truth, those of people first."""
         return [*self.human_mask_files, *self.points, *chain.from_iterable(self.masks.values())]
 
@@ -109,7 +109,7 @@ def read_study_files(
     """
     truth = _read_files_of_kinds(file_by_kind, ("truth", "annotations"))
     points = _read_files_of_kinds(file_by_kind, ("points",))
-    masks_of_readers: dict[str | None, list[CaseFile]] = {}
+    masks_of_readers: dict[str | None, list[ValuesByCaseAndTask]] = {}
     for kind, file_of_reader in human_files_by_kind.items():
         for reader, file in file_of_reader.items():
             masks_of_readers.setdefault(reader, []).append(_READ_FUNCTIONS[kind](file, canonical_task_name))
@@ -117,7 +117,7 @@ def read_study_files(
     if "labels" in file_by_kind:
         labels = read_labels(file_by_kind["labels"])
     masks = {
-        series: [read_segmentations(Path(file), canonical_task_name)] for series, file in mask_files.items()
+        series: [read_rle_masks_json(Path(file), canonical_task_name)] for series, file in mask_files.items()
     }
     # every case has a label of every task, so that the first has all tasks
     labelled_tasks = next(iter(labels.values()), {})
@@ -134,7 +134,7 @@ def read_study_files(
     return StudyFiles(truth, masks_of_readers, points, labels, masks, maps)
 
 
-def _read_files_of_kinds(file_by_kind: Mapping[str, Path], kinds: Sequence[str]) -> list[CaseFile]:
+def _read_files_of_kinds(file_by_kind: Mapping[str, Path], kinds: Sequence[str]) -> list[ValuesByCaseAndTask]:
     """Read the files of `kinds`, in that order; a kind without a file is skipped."""
     return [
         _READ_FUNCTIONS[kind](file_by_kind[kind], canonical_task_name)
@@ -391,7 +391,7 @@ def _human_predictions(
         if read_mask is None and mask_files and size is not None:
             read_mask = partial(empty, size.shape)
         elif read_mask is None and mask_files and map_file_with_size is not None:
-            read_mask = partial(empty_mask, map_file_with_size, case)
+            read_mask = partial(empty_mask_of_image_size, map_file_with_size, case)
         point_files = files.points if reader is None else []
         points = None
         # a study has one file of points at most
@@ -410,7 +410,9 @@ def _human_predictions(
         yield Prediction(task, Series(HUMAN, reader=reader), read, source, has_saliency=False)
 
 
-def _function_reading_mask(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:
+def _function_reading_mask(
+    files: Sequence[ValuesByCaseAndTask], case: str, task: str
+) -> Callable[[], Rle] | None:
     """Return a function that decodes or draws the mask of a case and task; None where there is no mask.
 
     The mask is that of the first file with the case, as a run-length code or as outlines.

@@ -165,7 +165,7 @@ def _check_separator(file: Path, text: str, n_columns: int, options: TableOption
             decimal_hint = Message(" (and ", Setting("decimal", ","), " if its numbers have decimal commas)")
         raise InputFileError(
             f"{file}: the header is one column {line[:50]!r}",
-            hint=options.hint_with_options("read it with ", Setting("sep", separator), decimal_hint),
+            hint=options.options_hint_or_csv_hint("read it with ", Setting("sep", separator), decimal_hint),
             option="sep",
             value=sep,
             path=file,
@@ -181,14 +181,14 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
         if marked_encoding and not codecs.lookup(encoding).name.startswith(marked_encoding):
             raise InputFileError(
                 f"{file} is {marked_encoding.upper()}, not {encoding}",
-                hint=options.hint_with_options("use ", Setting("encoding", marked_encoding)),
+                hint=options.options_hint_or_csv_hint("use ", Setting("encoding", marked_encoding)),
                 option="encoding",
                 value=encoding,
                 path=file,
             )
         text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        hint = options.hint_with_options(
+        hint = options.options_hint_or_csv_hint(
             "read the file with ",
             Setting("encoding", "latin-1"),
             " or ",
@@ -213,7 +213,7 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
     control = CONTROL_CHARACTER.search(text)
     if control:
         line = len(text[: control.start() + 1].splitlines())
-        hint = options.hint_with_options(
+        hint = options.options_hint_or_csv_hint(
             "is ",
             Setting("encoding", encoding),
             " right (cp1252 is usual on Windows, some programs write utf-16)?",

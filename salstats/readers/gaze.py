@@ -188,7 +188,7 @@ def read_gaze(
         case_predictions = [by_case[case.case] for by_case in predictions.values() if case.case in by_case]
         cases_with_maps.append(replace(case, predictions=tuple(case_predictions)))
     study = Study(tuple(cases_with_maps), (), tuple(predictions), str(folder))
-    _warn_of_exclusions(study)
+    _warn_of_excluded_recordings_and_chest_boxes(study)
     return study
 
 
@@ -209,7 +209,7 @@ def _warn_of_unlisted_recordings(folder: Path, listed_recordings: set[str]) -> N
         )
 
 
-def _warn_of_exclusions(study: Study) -> None:
+def _warn_of_excluded_recordings_and_chest_boxes(study: Study) -> None:
     """Warn once of recordings and chest boxes that are left out: how many, and why."""
     # for each recording or box the reason why it is left out, None where it is used
     recording_reasons = [recording.excluded for case in study for recording in case.recordings]

@@ -183,10 +183,10 @@ def _warn_of_stretched_maps(
         )
 
 
-def _map_file_stem_or_none_for_picture(file: Path, case_and_image_names: Container[str]) -> str | None:
+def _map_name_or_none_if_picture_of_map(file: Path, case_and_image_names: Container[str]) -> str | None:
     """Return a file's name without ending, or p1_t0 or p1_t0_METHOD in a folder of the study's own code.
 
-    None for a picture beside a map in such a folder.
+    None only for a picture beside a map in such a folder.
     """
     folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
     name_match = _NAME_IN_PHASE_FOLDER.fullmatch(file.stem)
@@ -212,7 +212,7 @@ def _file_by_case(
     """
     study_names = {*image_of_case, *image_of_case.values()}
     files = find_case_files(
-        folder, suffixes, partial(_map_file_stem_or_none_for_picture, case_and_image_names=study_names)
+        folder, suffixes, partial(_map_name_or_none_if_picture_of_map, case_and_image_names=study_names)
     )
     trials: dict[str, re.Match[str]] = {}
     for name in files:
@@ -275,18 +275,20 @@ def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: boo
     return saliency
 
 
-def _read_mask_as_map(file: Path, shape: tuple[int, int], *, may_be_square: bool = False) -> np.ndarray:
+def _read_mask_as_map(
+    file: Path, image_shape: tuple[int, int], *, may_be_square_of_other_size: bool = False
+) -> np.ndarray:
     """Read a mask as a map of 0 and 1.
 
-    It must have the image's size, as stretching would move its edges; with `may_be_square`, a square of
-    another size will do.
+    It must have the image's size, as stretching would move its edges. With `may_be_square_of_other_size` it
+    may also be a square of another size, which it keeps.
     """
     mask = read_mask(file)
     is_square = mask.shape[0] == mask.shape[1]
-    if mask.shape != shape and not (may_be_square and is_square):
+    if mask.shape != image_shape and not (may_be_square_of_other_size and is_square):
         raise InputFileError(
             f"{file}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
-            f"{shape[0]} x {shape[1]}",
+            f"{image_shape[0]} x {image_shape[1]}",
             value=mask.shape,
             path=file,
         )
@@ -299,7 +301,7 @@ def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.
     A square mask of another size than the image lies on the image padded to a square, as networks that
     segment lungs see it; the hull is drawn on the square and then cut to the image.
     """
-    mask = _read_mask_as_map(file, shape, may_be_square=True) > 0
+    mask = _read_mask_as_map(file, shape, may_be_square_of_other_size=True) > 0
     if clean:
         mask = large_regions_off_border_mask(mask)
     hull = convex_hull(mask)

@@ -142,7 +142,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     """
     check_choice(sheet, SHEETS, "sheet")
     layout = _SCORE_SHEETS[sheet]
-    return _read_sheet(workbook_path(folder, layout.workbook), layout)
+    return _read_sheet(existing_workbook_path(folder, layout.workbook), layout)
 
 
 def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
@@ -184,7 +184,10 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
             "metric": metrics,
         }
     )
-    readings = values["index_image"] if layout.has_readings else _reading_number_of_each_row(file, frame)
+    if layout.has_readings:
+        readings = values["index_image"]
+    else:
+        readings = _reading_number_from_0_of_each_row(file, frame)
     frame["reader"] = readings.astype(TEXT)
     # a sheet has either no label columns or one for each label
     labels = []
@@ -200,8 +203,8 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     return check_scores(frame[columns], str(file))
 
 
-def read_lanfredi2021_auc_of_networks(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read the area under the ROC curve of each of the study's networks, as in the study's Appendix A.
+def read_lanfredi2021_mean_auc_by_network(folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the mean area under the ROC curve of each of the study's networks, as in the study's Appendix A.
 
     `folder` and the error of a missing workbook are as for `read_lanfredi2021`.
 
@@ -221,11 +224,11 @@ def read_lanfredi2021_auc_of_networks(folder: str | os.PathLike[str]) -> pd.Data
     --------
     Without the workbooks, the message tells where to get them:
 
-    >>> read_lanfredi2021_auc_of_networks("elsewhere")  # doctest: +ELLIPSIS
+    >>> read_lanfredi2021_mean_auc_by_network("elsewhere")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
-    file = workbook_path(folder, CLASSIFICATION)
+    file = existing_workbook_path(folder, CLASSIFICATION)
     values, names = _number_columns_and_text_column(file, "results_all_models", ["modeln", "auc"], "model")
     model = names.map({"sononet": "woag", "ag_sononet": "wag"})
     if model.isna().any():
@@ -241,9 +244,9 @@ def read_lanfredi2021_auc_of_networks(folder: str | os.PathLike[str]) -> pd.Data
     return pd.DataFrame({"model": model.astype(TEXT), "seed": seed, "auroc": values["auc"]})
 
 
-def workbook_path(folder: str | os.PathLike[str], name: str) -> Path:
+def existing_workbook_path(folder: str | os.PathLike[str], file_name: str) -> Path:
     """Return the path of a workbook; raise where it is missing, with the place to get it from."""
-    file = Path(folder) / name
+    file = Path(folder) / file_name
     if not file.is_file():
         raise InputFileError(
             f"{file}: no such file; salstats.datasets.fetch_lanfredi2021() downloads the study's workbooks "
@@ -263,12 +266,12 @@ def _number_columns_and_text_column(
     return numbers, table.text_with_missing_as_empty(text_column).astype(TEXT)
 
 
-def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:
+def _reading_number_from_0_of_each_row(file: Path, case_seed_and_metric: pd.DataFrame) -> pd.Series:
     """Return the position of each row among those of its case, seed and metric, from 0, as its reading.
 
     Raise where some case, seed and metric has more or fewer rows than the others.
     """
-    groups = keys.groupby(["case", "seed", "metric"], sort=False)
+    groups = case_seed_and_metric.groupby(["case", "seed", "metric"], sort=False)
     sizes = groups.size()
     if sizes.nunique() != 1:
         usual_size = sizes.mode().iloc[0]

@@ -13,7 +13,7 @@ from salstats.files.map_folder_writer import SETTINGS_FILE
 from salstats.files.map_table import TABLE_FILE
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import empty
-from salstats.readers.case_json import CaseFile
+from salstats.readers.case_json import ValuesByCaseAndTask
 from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import warn_of_stretched_maps
@@ -136,7 +136,7 @@ def read_map_folder(
                 path=root,
             )
         # a truth without cases, so that all other cases are read
-        true_masks = CaseFile(root, {}, {})
+        true_masks = ValuesByCaseAndTask(root, {}, {})
     human_masks = list(masks_of_readers.values())
     _check_cases_in_common(rows, true_masks, human_masks, root)
     if tasks is None:
@@ -169,8 +169,8 @@ def recognise(folder: Path) -> bool:
 def _case_of_rows(
     name: str,
     rows: Sequence[MapRow],
-    truth: CaseFile,
-    masks_of_readers: Mapping[str | None, CaseFile],
+    truth: ValuesByCaseAndTask,
+    masks_of_readers: Mapping[str | None, ValuesByCaseAndTask],
     tasks: Sequence[str],
     folder: Path,
 ) -> Case:
@@ -210,7 +210,7 @@ def _case_of_rows(
 
 
 def _image_shape(
-    case: str, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
+    case: str, rows: Sequence[MapRow], mask_files: Sequence[ValuesByCaseAndTask], folder: Path
 ) -> tuple[int, int]:
     """Return the (height, width) of a case in masks or rows; raise where none has it, or two differ."""
     shapes: list[tuple[tuple[int, int], Path | MapRow]] = []
@@ -317,7 +317,10 @@ def _source_location(source: Path | MapRow, folder: Path, column: str | None) ->
 
 
 def _rows_by_case_with_map_or_mask(
-    rows: Sequence[MapRow], true_masks: CaseFile, human_masks: Sequence[CaseFile], folder: Path
+    rows: Sequence[MapRow],
+    true_masks: ValuesByCaseAndTask,
+    human_masks: Sequence[ValuesByCaseAndTask],
+    folder: Path,
 ) -> dict[str, list[MapRow]]:
     """Return the rows of each case to read, of cases in the truth first; a case with masks may have no row.
 
@@ -336,8 +339,8 @@ def _rows_by_case_with_map_or_mask(
 
 def _warn_and_list_cases_left_out(
     rows_of_case: Mapping[str, Sequence[MapRow]],
-    truth: CaseFile,
-    human_masks: Sequence[CaseFile],
+    truth: ValuesByCaseAndTask,
+    human_masks: Sequence[ValuesByCaseAndTask],
     folder: Path,
 ) -> list[str]:
     """Return the cases whose file of a mask may have been forgotten, and warn that they are left out.
@@ -367,7 +370,7 @@ def _warn_and_list_cases_left_out(
 
 def _read_masks_or_none(
     folder: Path, name: str, path: PathLike | None, task_outside_folders: str | None = None
-) -> CaseFile | None:
+) -> ValuesByCaseAndTask | None:
     """Read the masks of a path, or by default of NAME.json or NAME in the folder; None where there are none.
 
     `task_outside_folders` is as for `read_case_masks`.
@@ -390,7 +393,7 @@ def _read_masks_or_none(
 
 def _human_masks_by_reader(
     folder: Path, human: PathLike | Mapping[str, PathLike] | None, task_outside_folders: str | None
-) -> dict[str | None, CaseFile]:
+) -> dict[str | None, ValuesByCaseAndTask]:
     """Read the masks that people drew, by reader's name; None for masks without a reader's name.
 
     `task_outside_folders` is as for `read_case_masks`.
@@ -429,7 +432,10 @@ def _mask_path_by_reader(folder: Path) -> dict[str, Path]:
 
 
 def _tasks_to_read(
-    tasks: Sequence[str] | None, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
+    tasks: Sequence[str] | None,
+    rows: Sequence[MapRow],
+    mask_files: Sequence[ValuesByCaseAndTask],
+    folder: Path,
 ) -> tuple[str, ...]:
     """Return the tasks to read; by default those of the table in its order, then others by name."""
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
@@ -438,7 +444,7 @@ def _tasks_to_read(
     return selected_names(tasks, available, "task", folder)
 
 
-def _check_any_task_in_truth(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
+def _check_any_task_in_truth(rows: Sequence[MapRow], truth: ValuesByCaseAndTask, folder: Path) -> None:
     """Raise where no task of the maps is in the truth; warn where some are not, which may be misspelt."""
     true_tasks = truth.tasks()
     unknown = [row for row in rows if row.key.task not in true_tasks]
@@ -460,7 +466,10 @@ def _check_any_task_in_truth(rows: Sequence[MapRow], truth: CaseFile, folder: Pa
 
 
 def _check_cases_in_common(
-    rows: Sequence[MapRow], truth: CaseFile, mask_files: Sequence[CaseFile], folder: Path
+    rows: Sequence[MapRow],
+    truth: ValuesByCaseAndTask,
+    mask_files: Sequence[ValuesByCaseAndTask],
+    folder: Path,
 ) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
     table = folder / TABLE_FILE

@@ -1,6 +1,7 @@
 """Majority labels of the readers of each image in a study of gaze, by the location of the finding."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -112,7 +113,7 @@ def majority_labels(
     check_count(at_least, "at_least")
     labels_of_group: Mapping[str, Sequence[str]] = MAJORITY_GROUPS
     if groups is not None:
-        labels_of_group = _checked_groups(groups, study)
+        labels_of_group = _checked_label_groups(groups, study)
     # for each case the labels of every reader who has some
     readings: list[list[Mapping[str, float]]] = []
     for case in study:
@@ -127,15 +128,15 @@ def majority_labels(
     )
     for group, labels in labels_of_group.items():
         frame[group] = integer_column(
-            _majority_label(case_readings, labels, at_least) for case_readings in readings
+            _majority_marks_any_label(case_readings, labels, at_least) for case_readings in readings
         )
     return frame
 
 
-def _majority_label(
+def _majority_marks_any_label(
     readings: Sequence[Mapping[str, float]], labels: Sequence[str], min_equal_votes: int
-) -> int | None:
-    """Return 1 where `min_equal_votes` readings mark a finding, 0 where as many mark none, else None."""
+) -> Literal[0, 1] | None:
+    """Return 1 where `min_equal_votes` readings mark any label, 0 where as many mark none, else None."""
     votes = []
     for reading in readings:
         marks = [reading[label] for label in labels if label in reading]
@@ -149,15 +150,20 @@ def _majority_label(
     return None
 
 
-def _checked_groups(groups: Mapping[str, Sequence[str]], study: Study) -> dict[str, tuple[str, ...]]:
-    """Return the user's groups; raise where one has no label, an unknown one or the name of a column."""
+def _checked_label_groups(
+    labels_by_group: Mapping[str, Sequence[str]], study: Study
+) -> dict[str, tuple[str, ...]]:
+    """Return the user's groups of finding labels.
+
+    Raise where a group has no label, an unknown one or the name of a column.
+    """
     study_labels: set[str] = set()
     for case in study:
         for recording in case.recordings:
             study_labels.update(recording.labels)
     choices = sorted(study_labels)
     checked: dict[str, tuple[str, ...]] = {}
-    for group, names in groups.items():
+    for group, names in labels_by_group.items():
         labels = (names,) if isinstance(names, str) else tuple(names)
         if group in ("case", "patient", "phase", "n_readings"):
             raise SalstatsError(

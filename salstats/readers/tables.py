@@ -30,7 +30,7 @@ from salstats.readers.cells import (
     TableOptions,
     all_have_decimal_commas,
     covariate_as_text,
-    identifier_or_none_if_unusable,
+    identifier_or_none_if_date_or_inexact,
     is_numeric_or_bool,
     parse_numbers,
     warn_of_values_differing_by_blanks,
@@ -38,7 +38,7 @@ from salstats.readers.cells import (
 )
 from salstats.readers.delimited_text import CONTROL_CHARACTER, read_text
 from salstats.readers.parquet import read_parquet
-from salstats.readers.xlsx import read_xlsx
+from salstats.readers.xlsx import read_xlsx_sheet_with_typed_columns
 from salstats.score_checks import concatenated_bytes_of_texts
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
@@ -130,9 +130,11 @@ class FileTable:
         """Return a table of the same file with other cells."""
         return replace(self, cells=cells)
 
-    def renamed(self, rename: Mapping[str, str], joined_columns: Collection[str] = ()) -> "FileTable":
-        """Return the table with columns renamed; `rename` may also name the columns of joined files."""
-        self.check_columns_named_by_option(rename, "rename", joined_columns)
+    def renamed(
+        self, rename: Mapping[str, str], columns_of_joined_files: Collection[str] = ()
+    ) -> "FileTable":
+        """Return the table with columns renamed; `rename` may also name `columns_of_joined_files`."""
+        self.check_columns_named_by_option(rename, "rename", columns_of_joined_files)
         cells = self.cells.rename(columns=dict(rename))
         repeated = cells.columns[cells.columns.duplicated()]
         if len(repeated):
@@ -197,7 +199,7 @@ class FileTable:
                 doubtful = _doubtful_names(names)
         else:
             names = pd.Series(
-                [identifier_or_none_if_unusable(value) for value in cells], cells.index, object, column
+                [identifier_or_none_if_date_or_inexact(value) for value in cells], cells.index, object, column
             )
             doubtful = list(names.unique())
         self._refuse_invalid_names(column, names, doubtful)
@@ -611,7 +613,7 @@ def read_table_with_coded_text(
     if suffix == ".parquet":
         table = FileTable(file, read_parquet(file, data), 1, options)
     elif suffix == ".xlsx":
-        table = FileTable(file, read_xlsx(file, bytes(data), options), 2, options)
+        table = FileTable(file, read_xlsx_sheet_with_typed_columns(file, bytes(data), options), 2, options)
     else:
         default_separator = "\t" if suffix == ".tsv" else ","
         cells, first_row_number = read_text(file, data, options, options.sep or default_separator)

@@ -21,7 +21,7 @@ from salstats.readers.cells import (
     EXACT_FLOAT_LIMIT,
     TableOptions,
     check_header,
-    identifier_or_none_if_unusable,
+    identifier_or_none_if_date_or_inexact,
     is_date_or_time,
 )
 
@@ -37,8 +37,11 @@ _FORMULA_OR_MERGED_XML = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
 _MERGED_RANGE_XML = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([^"']*)["']""")
 
 
-def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
-    """Read the cells of one sheet of a workbook; a formula counts as the value stored with it."""
+def read_xlsx_sheet_with_typed_columns(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
+    """Read one sheet of a workbook as columns of numbers, Booleans or text.
+
+    A formula counts as the value stored with it.
+    """
     try:
         with warnings.catch_warnings():
             # openpyxl warns of styles and validations that it leaves out, which are not needed
@@ -155,7 +158,9 @@ def _read_header_and_rows(
                 value=extra[0].coordinate,
                 path=file,
             )
-        values = [_stored_value_or_none(location, cell, options) for cell in cells[: len(header)]]
+        values = [
+            _spreadsheet_value_or_none_if_error(location, cell, options) for cell in cells[: len(header)]
+        ]
         rows.append(values + [None] * (len(header) - len(values)))
     if has_formulas_or_merged_cells and any(None in row for row in rows):
         _refuse_merged_and_unstored_cells(location, load_workbook(BytesIO(data))[sheet.title], rows)
@@ -206,8 +211,8 @@ def _chosen_sheet(file: Path, book: Any, options: TableOptions) -> Any:
     return book[name]
 
 
-def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> object:
-    """Return a cell's value, None for a spreadsheet's error in `options.na`; raise for other errors."""
+def _spreadsheet_value_or_none_if_error(location: str, cell: Any, options: TableOptions) -> object:
+    """Return the value of a spreadsheet's cell, None for its errors in `options.na`; raise for others."""
     if cell.data_type == "e" and cell.value not in options.na:
         raise InputFileError(
             f"{location}, cell {cell.coordinate}: the spreadsheet's error {cell.value}",
@@ -245,7 +250,7 @@ def _cell_text(value: Any, decimal: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, float):
-        return str(identifier_or_none_if_unusable(value)).replace(".", decimal)
+        return str(identifier_or_none_if_date_or_inexact(value)).replace(".", decimal)
     return str(value)
 
 

@@ -18,7 +18,7 @@ import salstats as ss
 from salstats.datasets import embedded as datasets
 from salstats.errors import InputFileError, ValueRangeError
 from salstats.frames import check_scores
-from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_auc_of_networks
+from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_mean_auc_by_network
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,7 +104,7 @@ def test_embedded_scores_of_the_gaze_study_are_those_of_its_workbooks_to_the_las
 
 
 def test_embedded_networks_of_the_gaze_study_are_those_of_its_workbook(shared):
-    of_workbook = read_lanfredi2021_auc_of_networks(shared / "data" / "lanfredi2021")
+    of_workbook = read_lanfredi2021_mean_auc_by_network(shared / "data" / "lanfredi2021")
     embedded = ss.datasets.load_lanfredi2021_classification()
     pd.testing.assert_frame_equal(embedded, of_workbook, check_exact=True)
 

@@ -29,7 +29,7 @@ from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import (
     read_outlines_as_vertices_xy,
-    read_segmentations,
+    read_rle_masks_json,
     read_xy_points_as_row_col,
 )
 from salstats.readers.case_tables import read_prob_and_label_by_case, read_spacing_mm_by_case
@@ -113,7 +113,7 @@ _BY_NAME: dict[str, Callable[[Path], object]] = {
     "predictions.csv": read_prob_and_label_by_case,
     "spacing.csv": read_spacing_mm_by_case,
     "tuning.csv": read_thresholds,
-    "masks.json": lambda file: read_segmentations(file, str),
+    "masks.json": lambda file: read_rle_masks_json(file, str),
     "outlines.json": lambda file: read_outlines_as_vertices_xy(file, str),
     "points.json": lambda file: read_xy_points_as_row_col(file, str),
 }

@@ -16,7 +16,7 @@ from salstats.readers.cells import (
     all_have_decimal_commas,
     check_header,
     covariate_as_text,
-    identifier_or_none_if_unusable,
+    identifier_or_none_if_date_or_inexact,
     is_date_or_time,
     is_numeric_or_bool,
     parse_numbers,
@@ -62,8 +62,8 @@ def test_a_decimal_mark_is_a_point_or_a_comma():
 
 
 def test_a_file_of_one_format_recommends_none_of_the_options():
-    assert "CSV" in str(TableOptions(is_fixed_format=True).hint_with_options("pass sep"))
-    assert str(PLAIN.hint_with_options("pass ", "sep")) == "pass sep"
+    assert "CSV" in str(TableOptions(is_fixed_format=True).options_hint_or_csv_hint("pass sep"))
+    assert str(PLAIN.options_hint_or_csv_hint("pass ", "sep")) == "pass sep"
 
 
 # header
@@ -217,7 +217,7 @@ def test_decimal_commas_are_those_of_every_cell(cells, expected):
     ],
 )
 def test_a_name_is_text_that_its_cell_gives_without_doubt(cell, name):
-    assert identifier_or_none_if_unusable(cell) == name
+    assert identifier_or_none_if_date_or_inexact(cell) == name
 
 
 def test_dates_and_times_are_dates():

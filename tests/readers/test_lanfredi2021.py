@@ -15,7 +15,7 @@ from salstats.readers.lanfredi2021 import (
     METHODS,
     SHEETS,
     read_lanfredi2021,
-    read_lanfredi2021_auc_of_networks,
+    read_lanfredi2021_mean_auc_by_network,
 )
 
 # means of 5 to 25 numbers of size 1, summed in another order
@@ -112,7 +112,7 @@ def test_scores_without_a_network_are_the_same_for_every_seed(sheets):
 
 def test_classification_auc_is_read_per_network(folder, r_data):
     oracle = r_data("auc_classification")
-    networks = read_lanfredi2021_auc_of_networks(folder)
+    networks = read_lanfredi2021_mean_auc_by_network(folder)
     assert list(networks["model"]) == ["woag"] * 5 + ["wag"] * 5
     assert list(networks["seed"]) == list("12345") * 2
     labels = oracle.drop(columns=["model", "modeln", "auc"])
@@ -125,7 +125,7 @@ def test_a_missing_workbook_says_where_to_get_it(tmp_path):
     with raises(InputFileError, path=tmp_path / JOINT, match=r"salstats.datasets.fetch_lanfredi2021\(\)"):
         read_lanfredi2021(tmp_path)
     with raises(InputFileError, path=tmp_path / CLASSIFICATION):
-        read_lanfredi2021_auc_of_networks(tmp_path)
+        read_lanfredi2021_mean_auc_by_network(tmp_path)
 
 
 def test_another_sheet_is_refused_with_those_there_are():
@@ -161,4 +161,4 @@ def test_an_unknown_network_is_refused(tmp_path):
     fake_workbook(tmp_path / CLASSIFICATION, "results_all_models", rows)
     choices = ("sononet", "ag_sononet")
     with raises(InputFileError, column="model", value="resnet", choices=choices):
-        read_lanfredi2021_auc_of_networks(tmp_path)
+        read_lanfredi2021_mean_auc_by_network(tmp_path)

@@ -155,7 +155,7 @@ def table(decimal=".", **columns):
 
 def test_columns_are_renamed_once_and_only_those_there_are():
     both = table(a=["1"], b=["2"])
-    renamed = both.renamed({"a": "c", "joined": "d"}, joined_columns=["joined"])
+    renamed = both.renamed({"a": "c", "joined": "d"}, columns_of_joined_files=["joined"])
     assert renamed.columns == ["c", "b"]
     assert (len(renamed), renamed.file, both.columns) == (1, FILE, ["a", "b"])
     with raises(ColumnError, column="b", path=FILE):

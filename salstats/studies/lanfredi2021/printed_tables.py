@@ -17,7 +17,7 @@ from salstats.errors import ColumnError, SalstatsError
 from salstats.readers.lanfredi2021 import (
     SHEETS,
     read_lanfredi2021,
-    read_lanfredi2021_auc_of_networks,
+    read_lanfredi2021_mean_auc_by_network,
 )
 from salstats.studies.declarations import ItemResult, PrintedNumbers
 from salstats.studies.lanfredi2021.gaze_scores import (
@@ -74,7 +74,7 @@ def read_workbooks(folder: Path) -> GazeStudyScores:
     """Read the study's three workbooks."""
     sheets = [read_lanfredi2021(folder, sheet=sheet).assign(dataset=sheet) for sheet in SHEETS]
     scores = pd.concat(sheets, ignore_index=True)
-    return study_scores(scores, read_lanfredi2021_auc_of_networks(folder))
+    return study_scores(scores, read_lanfredi2021_mean_auc_by_network(folder))
 
 
 def study_scores(scores: pd.DataFrame, classification_aucs: pd.DataFrame | None = None) -> GazeStudyScores:
