@@ -16,7 +16,7 @@ from PIL import Image
 import salstats as ss
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.scoring.reports import gallery_examples_of
+from salstats.scoring.reports import map_names_and_gallery_drawer
 
 WIDTH_MM, DPI = 183, 120
 #: The README's picture: maps, and what is left beside them for intervals, at a finer grain.
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     scores = scores[scores["method"].isin(METHODS) & (scores["metric"] == "iou")]
     examples = ss.datasets.digits_examples()
     study = ss.read_study(examples)
-    gallery = gallery_examples_of(study, examples / "images")
+    gallery = map_names_and_gallery_drawer(study, examples / "images")
     picks = gallery.picks(scores, "gradcam", "iou")
     labels = {"method": METHODS, "human": METHODS["human"], "task": [*picks["task"]]}
     overlays = gallery.figure(picks, scores, Labels(labels))

@@ -48,7 +48,7 @@ def doctor() -> None:
         ("Installed", _package_lines()),
         ("Optional", _optional_part_lines()),
         ("This machine", _core_and_memory_limit_lines()),
-        ("Embedded data", _embedded_data_lines()),
+        ("Embedded data", _embedded_data_check_headings_and_texts()),
     ):
         print(f"\n{heading}")
         for name, text in lines:
@@ -153,8 +153,8 @@ def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
     )
 
 
-def _embedded_data_lines() -> Iterator[tuple[str, str]]:
-    """Yield the folder of the embedded data, and which files are missing or have another checksum."""
+def _embedded_data_check_headings_and_texts() -> Iterator[tuple[str, str]]:
+    """Yield headings with texts: the embedded data's folder, number of files, those missing or changed."""
     from salstats.files.input_files import data_folder
 
     folder = data_folder()

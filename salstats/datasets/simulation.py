@@ -243,13 +243,15 @@ def simulate_scores(
     shape = (n_cases, n_tasks)
     patient_effect = generator.uniform(-1, 1, n_patients)[patient][:, None]
     is_present = generator.random(shape) < prevalence
-    covariates = _draw_covariates(generator, is_present)
+    covariates = _draw_covariates_by_case_and_task(generator, is_present)
     shift = np.asarray(list(shifts.values()))[None, :]
     scores = np.full((*shape, len(methods), len(metrics)), np.nan)
     for i, (method, models) in enumerate(methods.items()):
         is_observed = generator.random(shape) >= missing_shares.get(method, 0.0)
         for j, metric in enumerate(metrics):
-            values = _draw_scores(generator, models[metric], shift, covariates, patient_effect, is_present)
+            values = _draw_scores_also_of_absent_findings(
+                generator, models[metric], shift, covariates, patient_effect, is_present
+            )
             scores[:, :, i, j] = np.where(is_present & is_observed, values, np.nan)
 
     index = pd.MultiIndex.from_product(
@@ -360,7 +362,9 @@ def simulation_truth(
     return pd.DataFrame(rows).astype({"metric": TEXT, "method": TEXT, "task": TEXT})
 
 
-def _draw_covariates(generator: np.random.Generator, is_present: np.ndarray) -> dict[str, np.ndarray]:
+def _draw_covariates_by_case_and_task(
+    generator: np.random.Generator, is_present: np.ndarray
+) -> dict[str, np.ndarray]:
     """Draw each covariate as an array (cases, tasks); `prob` depends on whether the finding `is_present`."""
     covariates: dict[str, np.ndarray] = {}
     for name, distribution in _DISTRIBUTIONS.items():
@@ -374,7 +378,7 @@ def _draw_covariates(generator: np.random.Generator, is_present: np.ndarray) -> 
     return covariates
 
 
-def _draw_scores(
+def _draw_scores_also_of_absent_findings(
     generator: np.random.Generator,
     model: ScoreModel,
     shift: np.ndarray,

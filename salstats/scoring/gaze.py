@@ -115,7 +115,7 @@ def score_gaze(
         of its largest value (above 0, or above its smallest where that is negative). Without it a map that
         is 0 at a single fixation has no score, and its mean is over the images where it did better.
     bias : CenterBias, optional
-        What `center_bias_of` made of the study before, where several calls share it.
+        What `center_bias_of_recordings` made of the study before, where several calls share it.
     jobs, progress
         As for `score`.
 
@@ -242,7 +242,7 @@ def score_gaze(
             ),
         )
     if bias is None and any(is_shuffled_metric(name) for name in rule.metrics):
-        bias = center_bias_of(study, jobs=jobs, progress=progress)
+        bias = center_bias_of_recordings(study, jobs=jobs, progress=progress)
     generators: list[np.random.Generator | None] = [None] * len(study)
     if n_samples is not None:
         generators = [*generator.spawn(len(study))]
@@ -252,7 +252,9 @@ def score_gaze(
     return drop_empty_columns(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 
-def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
+def center_bias_of_recordings(
+    study: Study, *, jobs: int | None = None, progress: bool = False
+) -> CenterBias | None:
     """Return the centre bias of all recordings used whose image has a chest box; None if no image has one."""
     cases = []
     boxes = {}

@@ -11,7 +11,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError
 from salstats.images.center_bias import CenterBias
 from salstats.metrics.ranks import RankedMap, auc_of_values
-from salstats.scoring.gaze import center_bias_of
+from salstats.scoring.gaze import center_bias_of_recordings
 from salstats.scoring.gaze_cases import (
     ALL,
     INTEROBSERVER,
@@ -210,7 +210,7 @@ def _sampled_values_of_each_case(
             "a metric"
         )
     if bias is None and "sauc" in names:
-        bias = center_bias_of(study, jobs=1)
+        bias = center_bias_of_recordings(study, jobs=1)
     for case in selected:
         sampler = _CaseSampler(case, rule, bias, distinct_sizes, n_replicates, generator_by_case[case.case])
         yield sampler.sampled_values()

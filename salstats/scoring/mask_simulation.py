@@ -91,24 +91,26 @@ def simulate_masks() -> dict[str, MaskSeries]:
     return series
 
 
-def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed") -> pd.DataFrame:
+def score_masks_of_each_simulation_step(
+    simulation_by_name: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
+) -> pd.DataFrame:
     """Score every explanation by every measure: one row per simulation, step (from 1) and measure.
 
     `form` and `size_penalty` ("with": alpha = beta = 1, "without": 0) are options of the penalised Dice, and
     missing for other measures. Distances are in pixels; `hd95_rule` is the `rule` of `metrics.distance.hd95`.
     """
     rows = []
-    for name, simulation in series.items():
+    for name, simulation in simulation_by_name.items():
         for mask, step_columns in simulation.masks_with_step_columns(name):
             for measure_columns in _measure_rows(mask, simulation.truth, hd95_rule):
                 rows.append({**step_columns, **measure_columns})
     return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), TEXT))
 
 
-def count_truth_mask_and_overlap_pixels(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
+def count_truth_mask_and_overlap_pixels(simulation_by_name: Mapping[str, MaskSeries]) -> pd.DataFrame:
     """Count the pixels of every truth, explanation and their overlap, by simulation and step."""
     rows = []
-    for name, simulation in series.items():
+    for name, simulation in simulation_by_name.items():
         for mask, step_columns in simulation.masks_with_step_columns(name):
             pixels = counts(mask, simulation.truth)
             rows.append(

@@ -173,7 +173,9 @@ def overlay_picture(
         content = contents[list(series).index(saliency_series[0])]
         shown = _method_content(content, shape, options.rule.setting(task, saliency_series[0]))
     elif series:
-        shown = _MethodContent(note=_no_marks_note(reader_masks, has_points=marked_points is not None))
+        shown = _MethodContent(
+            note=_note_if_readers_marked_nothing(reader_masks, has_points=marked_points is not None)
+        )
 
     masks = {"human": reader_masks}
     if truth is not None:
@@ -225,8 +227,8 @@ def _marked_points(contents: Sequence[Content]) -> np.ndarray | None:
     return np.vstack(points).astype(np.float64)
 
 
-def _no_marks_note(masks: Sequence[np.ndarray], *, has_points: bool) -> str:
-    """Return the reason why readers have nothing to show; "" if they marked a pixel or a point."""
+def _note_if_readers_marked_nothing(masks: Sequence[np.ndarray], *, has_points: bool) -> str:
+    """Return the reason why readers have nothing to show; "" if they marked any pixel or point."""
     if has_points or any(mask.any() for mask in masks):
         return ""
     if not masks:

@@ -167,7 +167,7 @@ def map_repeatability(
         )
     repetitions = [getattr(series, over) for group in rule.groups for series in group.members]
     warn_if_repetition_is_mean(repetitions, over)
-    work = partial(_repeatability_rows, rule=rule)
+    work = partial(_repeatability_by_case_task_group_and_metric, rule=rule)
     rows = []
     for some_rows in results_by_batch(
         work, study.cases, jobs=jobs, progress=progress, label="Comparing maps"
@@ -191,8 +191,10 @@ def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
     return tuple(groups)
 
 
-def _repeatability_rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
-    """Return the rows of some of the cases, in the order of cases, tasks, methods and metrics."""
+def _repeatability_by_case_task_group_and_metric(
+    cases: Sequence[Case], rule: RepeatRule
+) -> list[dict[str, Any]]:
+    """Return a row per case, task, group of repeated maps and metric, in this order, of some cases."""
     rows = []
     for case in cases:
         for task in rule.tasks:

@@ -160,12 +160,12 @@ def report(
     )  # fmt: skip
     examples = None
     if study is not None:
-        examples = gallery_examples_of(study_of(study), check_images(images))
+        examples = map_names_and_gallery_drawer(study_of(study), check_images(images))
     return write_report(scores, folder, settings, examples=examples, jobs=jobs, progress=progress)
 
 
-def gallery_examples_of(study: Study, images: ImageSource | None = None) -> Examples:
-    """Return the names of a study's maps, with the function that draws a gallery of them."""
+def map_names_and_gallery_drawer(study: Study, images: ImageSource | None = None) -> Examples:
+    """Return the names of all maps of a study, with the function that draws a gallery of them."""
     names = []
     for case in study:
         for prediction in case.predictions:

@@ -10,7 +10,7 @@ from timing import seconds
 
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations, fixation_density
-from salstats.scoring.gaze import center_bias_of, score_gaze
+from salstats.scoring.gaze import center_bias_of_recordings, score_gaze
 from salstats.study import Case, Content, Prediction, Recording, Series, Study
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -62,7 +62,7 @@ def study():
 
 def plain_scores(study):
     """The four metrics of the study for each map and each reader left out, in the order of the scores."""
-    bias, _ = center_bias_of(study).on_image("image")
+    bias, _ = center_bias_of_recordings(study).on_image("image")
     own = [fixation_density(look(k), SHAPE) for k in range(N_READERS)]
     # single precision holds most of a map between 0 and 1, and no score here depends on its unit
     coarse = small(SHAPE)

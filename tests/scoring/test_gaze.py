@@ -21,7 +21,7 @@ from salstats.images.center_bias import Box, CenterBias
 from salstats.images.fixations import fixation_density
 from salstats.images.map_steps import resize_in_float64
 from salstats.readers.gaze import read_gaze
-from salstats.scoring.gaze import center_bias_of, score_gaze
+from salstats.scoring.gaze import center_bias_of_recordings, score_gaze
 from salstats.stats.summaries import summarize
 
 #: The reference sums its fixation maps in single precision, whose unit is 6e-8.
@@ -181,7 +181,7 @@ class TestTheOracle:
 
     def test_the_centre_bias_is_the_reference_s(self, oracle, oracle_study):
         theirs = np.load(oracle / "expected" / "center_bias_f64.npz")
-        bias = center_bias_of(oracle_study)
+        bias = center_bias_of_recordings(oracle_study)
         for case in oracle_study:
             density, n_unseen = bias.on_image(case.case)
             expected = theirs[f"p{case.phase}_t{case.trial}"]

@@ -8,7 +8,7 @@ from salstats.scoring.mask_simulation import (
     SIMULATIONS,
     MaskSeries,
     count_truth_mask_and_overlap_pixels,
-    score_masks,
+    score_masks_of_each_simulation_step,
     simulate_masks,
 )
 
@@ -41,7 +41,7 @@ def theirs(shared, oracle):
 
 @pytest.fixture(scope="module")
 def their_scores(theirs):
-    return score_masks(theirs, hd95_rule="pooled")
+    return score_masks_of_each_simulation_step(theirs, hd95_rule="pooled")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def series():
 
 @pytest.fixture(scope="module")
 def scores(series):
-    return score_masks(series)
+    return score_masks_of_each_simulation_step(series)
 
 
 def curve(scores, metric, *, form=None, size_penalty=None, simulation=None):

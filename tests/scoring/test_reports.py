@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.display.text.labels import Labels
 from salstats.errors import InputFileError
 from salstats.scoring import reports
-from salstats.scoring.reports import gallery_examples_of
+from salstats.scoring.reports import map_names_and_gallery_drawer
 from salstats.study import Series, Study
 
 STUDY = study()
@@ -26,7 +26,7 @@ SCORES = pd.DataFrame(
 
 
 def test_examples_know_every_map_of_the_study():
-    examples = gallery_examples_of(STUDY)
+    examples = map_names_and_gallery_drawer(STUDY)
     assert examples.source == "the study"
     assert examples.maps.to_numpy().tolist() == [
         ["a", "Edema", "gradcam"],
@@ -40,13 +40,13 @@ def test_examples_know_every_map_of_the_study():
 
 
 def test_examples_are_drawn_with_their_scores_people_last():
-    figure = gallery_examples_of(STUDY).draw(SCORES.iloc[[1]], SCORES, Labels(None))
+    figure = map_names_and_gallery_drawer(STUDY).draw(SCORES.iloc[[1]], SCORES, Labels(None))
     assert figure.data[["method", "text"]].to_numpy().tolist() == [
         ["gradcam", "IoU 0.25"],
         ["human", "IoU 0.75"],
     ]
     only_people = SCORES[SCORES["method"] == "human"]
-    assert gallery_examples_of(STUDY).draw(only_people, only_people, Labels(None)).data[
+    assert map_names_and_gallery_drawer(STUDY).draw(only_people, only_people, Labels(None)).data[
         "method"
     ].tolist() == ["human"]
 
@@ -64,7 +64,7 @@ def test_the_only_model_of_a_method_needs_no_name():
     one, scores = models("densenet")
     # scores of the same maps that name no model, or that of another run
     for rows in (scores, scores.drop(columns="model"), scores.assign(model="densenet-121")):
-        figure = gallery_examples_of(one).draw(rows, rows, Labels(None))
+        figure = map_names_and_gallery_drawer(one).draw(rows, rows, Labels(None))
         assert figure.data["method"].tolist() == ["gradcam"]
         assert figure.data["text"].str.startswith("IoU ").all()
 
@@ -72,7 +72,7 @@ def test_the_only_model_of_a_method_needs_no_name():
 def test_several_models_of_a_method_cannot_be_told_apart_without_their_names():
     two, scores = models("densenet", "resnet")
     with raises(ss.errors.SalstatsError, choices=("gradcam:densenet", "gradcam:resnet")):
-        gallery_examples_of(two).draw(scores, scores, Labels(None))
+        map_names_and_gallery_drawer(two).draw(scores, scores, Labels(None))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from salstats.errors import SalstatsError, Setting, warn
 from salstats.images.center_bias import CenterBias
 from salstats.readers.background_images import ImageSource
 from salstats.readers.gaze_files import metadata_file_of_phase
-from salstats.scoring.gaze import center_bias_of
+from salstats.scoring.gaze import center_bias_of_recordings
 from salstats.studies.lanfredi2021.layouts import (
     LABELS,
     SHUFFLED,
@@ -118,7 +118,7 @@ def scored_recordings(
 ) -> Recordings:
     """Score a study of gaze; raise an error where no score is defined."""
     labels = ss.majority_labels(study)
-    bias = center_bias_of(study, jobs=jobs, progress=progress)
+    bias = center_bias_of_recordings(study, jobs=jobs, progress=progress)
     unscored = Recordings(
         study, options, labels, bias, all_scores=pd.DataFrame(), jobs=jobs, progress=progress
     )

@@ -37,7 +37,7 @@ from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import (
     MaskSeries,
     count_truth_mask_and_overlap_pixels,
-    score_masks,
+    score_masks_of_each_simulation_step,
     simulate_masks,
 )
 from salstats.studies.declarations import ItemResult
@@ -141,7 +141,7 @@ class Simulations:
         """Draw, count and score all of them."""
         self.series = simulate_masks()
         self.sizes = count_truth_mask_and_overlap_pixels(self.series)
-        self.scores = score_masks(self.series)
+        self.scores = score_masks_of_each_simulation_step(self.series)
 
 
 def simulated_masks_maker(*simulation_names: str) -> Callable[[Any], ItemResult]:
