@@ -49,7 +49,7 @@ def half_mean_squares_by_shared_case_or_rater(
     `pairs_of_...` are numbers of ordered pairs and `squares_of_...` halves of their squared differences.
     """
     present = ~np.isnan(readings.values)
-    values = _centred_values(readings)
+    values = _values_less_overall_mean(readings)
     # Of each row, (n_rows,)
     row_n = present.sum(axis=1).astype(np.float64)
     row_sum = values.sum(axis=1)
@@ -75,7 +75,7 @@ def half_mean_squares_by_shared_case_or_rater(
     )
 
 
-def _centred_values(readings: RaterReadings) -> np.ndarray:
+def _values_less_overall_mean(readings: RaterReadings) -> np.ndarray:
     """Return the readings less the mean of all of them, 0 where missing, shape (n_rows, n_raters).
 
     Sums of squares lose fewer digits about the mean.
@@ -86,7 +86,7 @@ def _centred_values(readings: RaterReadings) -> np.ndarray:
 
 def _one_way_icc1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """ICC(1,1) from the one-way analysis of variance, shape (n_sets,)."""
-    values = _centred_values(readings)
+    values = _values_less_overall_mean(readings)
     row_n = (~np.isnan(readings.values)).sum(axis=1).astype(np.float64)
     # Each row is a case, so that sums over rows are sums over cases.
     within, between, n0 = one_way_anova(

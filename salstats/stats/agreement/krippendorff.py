@@ -22,7 +22,7 @@ def krippendorff_alpha(
 
     Krippendorff K. Hum Commun Res 2004;30:411-433. doi:10.1111/j.1468-2958.2004.tb00738.x
     """
-    values, counts = _distinct_values_and_counts_by_row(readings)
+    values, counts = _distinct_values_and_counts_by_row_of_readings(readings)
     # Readings of each row
     m = np.asarray(counts.sum(axis=1)).ravel()
     has_pairs = m > 1
@@ -77,8 +77,10 @@ def _alpha_from_disagreement(
     return alpha[:, None]
 
 
-def _distinct_values_and_counts_by_row(readings: RaterReadings) -> tuple[np.ndarray, sparse.csr_array]:
-    """Return the distinct values, sorted, and the counts of each in each row, sparse (n_rows, n_values)."""
+def _distinct_values_and_counts_by_row_of_readings(
+    readings: RaterReadings,
+) -> tuple[np.ndarray, sparse.csr_array]:
+    """Return the sorted distinct values and, sparse (n_rows, n_values), their counts in each row."""
     present = ~np.isnan(readings.values)
     values, value_codes = np.unique(readings.values[present], return_inverse=True)
     rows, _ = np.nonzero(present)

@@ -209,7 +209,7 @@ class Fit(Fitted):
         of the other factors, for any reference levels: type III tests on sum contrasts, as in R's lmerTest
         and car.
         """
-        return joint_tests(self, terms, adjust=adjust, each=each)
+        return joint_tests(self, terms, adjust=adjust, each_term_apart=each)
 
     def predict(
         self, at: Mapping[str, Any] | pd.DataFrame, *, level: float = 0.95, random: bool = False

@@ -150,13 +150,17 @@ def joint_test(
         by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
     )
     fitted = fit_models(data, formula, options)
-    return joint_tests(fitted, terms, adjust=adjust, each=each)
+    return joint_tests(fitted, terms, adjust=adjust, each_term_apart=each)
 
 
 def joint_tests(
-    fitted: Fitted, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
+    fitted: Fitted,
+    terms: str | Sequence[str] | None = None,
+    *,
+    adjust: str = "none",
+    each_term_apart: bool = False,
 ) -> pd.DataFrame:
-    """Return the rows of `joint_test` for fitted models."""
+    """Return the rows of `joint_test`: one for all terms of a model together, or one for each term."""
     checked_procedure(adjust, "adjust")
     notes = fitted.inference_notes.copy()
     term_names = []
@@ -165,7 +169,7 @@ def joint_tests(
     for model in fitted.models:
         positions = _term_positions(model.formula, terms)
         tested_together = [positions]
-        if each:
+        if each_term_apart:
             tested_together = [[position] for position in positions]
         model_terms = _term_names(model.formula)
         for tested in tested_together:
@@ -290,7 +294,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
     contrasts = np.zeros((q, len(solution.bread)))
     contrasts[:, : solution.rank] = coefficient_contrasts
     tested = np.flatnonzero(contrasts.any(axis=0))
-    covariance, df = covariance_and_df(model, notes, tested.tolist())
+    covariance, df = covariance_and_df(model, notes, coefficients_to_note=tested.tolist())
     is_undefined = bool(np.isnan(covariance[np.ix_(tested, tested)]).any())
     contrast_covariance = contrasts @ np.where(np.isnan(covariance), 0.0, covariance) @ contrasts.T
     if is_undefined:

@@ -38,12 +38,14 @@ class LeastSquares(NamedTuple):
     sampling: np.ndarray | None  # (m,), sampling weights
 
 
-def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None = None) -> CovarianceAndDf:
+def covariance_and_df(
+    model: Model, notes: Notes, coefficients_to_note: Sequence[int] | None = None
+) -> CovarianceAndDf:
     """Return the covariance (p, p) of a model's parameters, coefficients first, and degrees of freedom (p,).
 
     Undefined entries are NaN. Degrees of freedom are those of Student's t, infinite for the normal
-    distribution. Undefined standard errors of the coefficients `tested` (positions), by default of all, are
-    added to `notes`.
+    distribution. Undefined standard errors are added to `notes`: those of `coefficients_to_note` (positions),
+    by default of all coefficients.
     """
     solution = model.solution
     errors = model.errors
@@ -73,7 +75,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
             column="n_units",
         )
         return CovarianceAndDf(covariance, df)
-    rows, row_clusters = _working_rows_and_their_clusters(solution, clusters)
+    rows, row_clusters = _weighted_design_rows_and_clusters(solution, clusters)
     has_no_sandwich = has_no_sandwich_variance(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = are_zero_variances(np.diag(covariance), bread, solution.dispersion, mean_square)
@@ -84,7 +86,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     if is_bias_reduced:
         df[is_undefined] = np.nan
 
-    positions = range(solution.rank) if tested is None else tested
+    positions = range(solution.rank) if coefficients_to_note is None else coefficients_to_note
     row_or_cluster = "row" if clusters is None else "cluster"
     problem = f"no {errors} errors (NaN), since one {row_or_cluster} determines a coefficient by itself,"
     _note_coefficients(model, [i for i in positions if has_no_sandwich[i]], problem, "term", notes)
@@ -92,7 +94,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     is_zero_alone = is_zero & ~has_no_sandwich
     _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, "std_error", notes)
     needs_many_clusters = errors in CLUSTERED_ERRORS and not is_bias_reduced
-    if needs_many_clusters and tested is None and not np.isnan(covariance).all():
+    if needs_many_clusters and coefficients_to_note is None and not np.isnan(covariance).all():
         note_few_clusters(model, 1, notes)
     return CovarianceAndDf(covariance, df)
 
@@ -247,10 +249,13 @@ class _RowsAndClusters(NamedTuple):
     clusters: np.ndarray | None
 
 
-def _working_rows_and_their_clusters(
+def _weighted_design_rows_and_clusters(
     solution: Solution, clusters: NDArray[np.integer] | None
 ) -> _RowsAndClusters:
-    """Return rows whose crossproduct is the inverse of bread, with their clusters."""
+    """Return the design's rows times the roots of the weights, or the scoring problem's rows, with clusters.
+
+    The crossproduct of the rows is the inverse of bread.
+    """
     if solution.scoring_problem is None:
         sampling = 1.0 if solution.sampling is None else solution.sampling
         weights = solution.weights * sampling

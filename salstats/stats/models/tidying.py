@@ -187,7 +187,7 @@ def _estimates_from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     frame = _parameter_frame(fit, names, level, uses_t=uses_t)
     is_in_design = ~_beyond_design_mask(fit, names)
     if hasattr(fit, "cov_re"):
-        frame, effect = _mixed_model_rows_with_residual_variance(frame, fit, is_in_design)
+        frame, effect = _mixed_model_estimates_with_residual_variance(frame, fit, is_in_design)
     else:
         frame.loc[~is_in_design, ["statistic", "p_value"]] = np.nan
         effect = np.where(is_in_design, "fixed", "auxiliary")
@@ -260,17 +260,17 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     )
 
 
-class _RowsAndEffect(NamedTuple):
-    """Rows of a mixed model, the variance of the residuals last, and their values of the column `effect`."""
+class _EstimatesWithFixedOrRandom(NamedTuple):
+    """Estimates of a mixed model, the variance of the residuals last, and "fixed" or "random" for each."""
 
     frame: pd.DataFrame
     effect: np.ndarray
 
 
-def _mixed_model_rows_with_residual_variance(
+def _mixed_model_estimates_with_residual_variance(
     frame: pd.DataFrame, fit: Any, is_in_design: NDArray[np.bool_]
-) -> _RowsAndEffect:
-    """Return the rows of a mixed model of statsmodels, with the variance of the residuals added.
+) -> _EstimatesWithFixedOrRandom:
+    """Return the estimates of a mixed model of statsmodels, with the variance of the residuals added.
 
     statsmodels divides the variances of random effects by that of the residuals; here they are not divided.
     """
@@ -282,7 +282,7 @@ def _mixed_model_rows_with_residual_variance(
     frame.loc[is_variance, "estimate"] = variances
     frame.loc[len(frame), ["term", "estimate"]] = ("Residual Var", float(fit.scale))
     effect = np.where(is_in_design, "fixed", "random")
-    return _RowsAndEffect(frame, np.append(effect, "random"))
+    return _EstimatesWithFixedOrRandom(frame, np.append(effect, "random"))
 
 
 class _FactorReference(NamedTuple):

@@ -30,9 +30,9 @@ from salstats.stats.mrmc.designs import (
     UNBALANCED,
     CodedReadings,
     ReaderStudy,
+    checked_reader_study_of_group,
     checked_scores_with_readers,
     code_readings,
-    study_of_group,
 )
 
 _DEFAULT_BY = ("metric", "task")
@@ -168,7 +168,7 @@ def _analyse_groups(
     different_cases = []
     numbers_shared = []
     for group, rows in enumerate(rows_of_groups):
-        study = study_of_group(all_readings, rows, options.figure)
+        study = checked_reader_study_of_group(all_readings, rows, options.figure)
         readings = study.readings
         if study.design.startswith(UNBALANCED):
             n_incomplete = np.count_nonzero(~readings.is_read.all(axis=1))

@@ -153,10 +153,13 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
     )
 
 
-def study_of_group(
-    all_readings: CodedReadings, rows: NDArray[np.integer], figure: FigureOfMerit
+def checked_reader_study_of_group(
+    all_readings: CodedReadings, rows: NDArray[np.integer], figure_to_check_for: FigureOfMerit
 ) -> ReaderStudy:
-    """Return the readings of `rows`, a group, checked to be of a design that can be analysed."""
+    """Return the readings of `rows`, a group, checked to be of a design that can be analysed.
+
+    `figure_to_check_for` decides how many readers and cases are needed; it is not computed here.
+    """
     frame = all_readings.frame
     group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_readings.by)
     # For messages: " (metric iou, task Edema)"
@@ -194,7 +197,7 @@ def study_of_group(
     method_of_row = method_of_row[is_read_row]
     methods = _names_in_code_order(frame["method"], rows[is_read_row], method_of_row)
     readers = _names_in_code_order(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
-    _check_readers_and_cases_suffice(readings, methods, readers, figure, group_name)
+    _check_readers_and_cases_suffice(readings, methods, readers, figure_to_check_for, group_name)
     method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
     _check_method_pairs_share_equally_many_cases(read_with_method, methods, group_name)

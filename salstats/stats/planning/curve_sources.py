@@ -41,7 +41,7 @@ from salstats.stats.planning.populations import (
     move_pilot,
     slope_and_intercept_of_effect,
 )
-from salstats.stats.planning.spreads import error_ratio_limits, spread_of_estimate
+from salstats.stats.planning.spreads import limits_of_true_to_estimated_error, spread_of_estimate
 from salstats.stats.planning.studies import Plan
 
 #: Units of a pilot below which its spread is uncertain.
@@ -223,7 +223,7 @@ def curves_of_parameters(
     has_few_units = False
     if "n_pilot" in numbers:
         pilot_columns["n_pilot"] = int(numbers["n_pilot"])
-        error_limit_ratios = error_ratio_limits(numbers["n_pilot"] - 1)
+        error_limit_ratios = limits_of_true_to_estimated_error(numbers["n_pilot"] - 1)
         has_few_units = numbers["n_pilot"] < FEW_UNITS
     if is_decrease and not numbers.get("mean_reference"):
         raise SalstatsError(
@@ -302,7 +302,7 @@ def curves_of_readers(
             # Degrees of freedom of the standard error of the difference in the pilot
             df = float(precision_of(group.n_readers, group.components.n_cases).df)
             df = min(df, group.components.n_cases - 1)
-            error_limit_ratios = error_ratio_limits(df)
+            error_limit_ratios = limits_of_true_to_estimated_error(df)
             has_few_units = df + 1 < FEW_UNITS
         for n in n_readers:
             keys = dict(group.keys)

@@ -34,7 +34,7 @@ class MovedPilot:
     shared_score_flip_chance: float = 0.0
 
     @property
-    def expected_method_scores(self) -> np.ndarray:
+    def expected_method_score_of_each_pair(self) -> np.ndarray:
         """Expected score of the method in each pair."""
         scores = self.pilot.method_scores
         if self.flip_chances is None:
@@ -44,7 +44,7 @@ class MovedPilot:
         return expected_scores
 
     @property
-    def flip_variances(self) -> np.ndarray:
+    def score_variance_of_each_pair_by_flips(self) -> np.ndarray:
         """Variance (n_pairs,) of the method's score that random flips cause, 0 without flips."""
         if self.flip_chances is None:
             return np.zeros_like(self.pilot.method_scores)
@@ -52,13 +52,13 @@ class MovedPilot:
         return variance
 
     @property
-    def flip_covariance_sums(self) -> np.ndarray:
+    def flip_covariance_sum_of_each_unit(self) -> np.ndarray:
         """Sum over each unit of the covariances of the method's scores in two pairs, shape (n_units,).
 
         Two pairs that share the random number have correlation 1: covariance sd_i sd_j. Over all pairs i != j
         of a unit these sum to (sum of sd)² - sum of sd².
         """
-        variance = self.flip_variances
+        variance = self.score_variance_of_each_pair_by_flips
         covariances = self.pilot.unit_sums_of_complete_pairs(
             np.sqrt(variance)
         ) ** 2 - self.pilot.unit_sums_of_complete_pairs(variance)
@@ -67,7 +67,7 @@ class MovedPilot:
     def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
         complete = self.pilot.is_complete_pair
-        return float(self.expected_method_scores[complete].mean()), float(
+        return float(self.expected_method_score_of_each_pair[complete].mean()), float(
             self.pilot.reference_scores[complete].mean()
         )
 
@@ -136,16 +136,16 @@ def _chance_that_unit_shares_score_flips(moved: MovedPilot) -> float:
     design_effect = squared_unit_sums / max(squares_of_pairs, _ROUNDING)
     # A moved score varies about its expected value, so the expected square of a difference is the square of
     # the expected difference plus the variance of the flip.
-    moved_difference = moved.expected_method_scores - pilot.reference_scores
+    moved_difference = moved.expected_method_score_of_each_pair - pilot.reference_scores
     moved_difference = moved_difference - moved_difference[pilot.is_complete_pair].mean()
     moved_squares_of_pairs = pilot.unit_sums_of_complete_pairs(
-        moved_difference**2 + moved.flip_variances
+        moved_difference**2 + moved.score_variance_of_each_pair_by_flips
     ).sum()
     independent = (
         pilot.unit_sums_of_complete_pairs(moved_difference) ** 2
-        + pilot.unit_sums_of_complete_pairs(moved.flip_variances)
+        + pilot.unit_sums_of_complete_pairs(moved.score_variance_of_each_pair_by_flips)
     ).sum()
-    shared = replace(moved, shared_score_flip_chance=1.0).flip_covariance_sums.sum()
+    shared = replace(moved, shared_score_flip_chance=1.0).flip_covariance_sum_of_each_unit.sum()
     if shared <= 0:
         return 0.0
     chance = (design_effect * moved_squares_of_pairs - independent) / shared
@@ -240,7 +240,7 @@ class StudySampler:
         method_scores = pilot.method_scores[rows]
         flip_chances = self.moved.flip_chances
         if flip_chances is not None:
-            flip_numbers = self._flip_numbers(studies)[draw_of_pair, position_in_unit]
+            flip_numbers = self._flip_numbers_of_pairs_by_drawn_unit(studies)[draw_of_pair, position_in_unit]
             is_flipped = flip_numbers < flip_chances[rows]
             method_scores = np.where(is_flipped, 1 - method_scores, method_scores)
         return DrawnPairs(
@@ -250,7 +250,7 @@ class StudySampler:
             studies=study_of_pair,
         )
 
-    def _flip_numbers(self, studies: range) -> np.ndarray:
+    def _flip_numbers_of_pairs_by_drawn_unit(self, studies: range) -> np.ndarray:
         """Uniform random numbers that decide which pairs are flipped, shape (n_drawn_units, largest unit).
 
         The pairs of a unit have equal numbers where they are flipped together.

@@ -33,10 +33,12 @@ def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
     """
     pilot = moved.pilot
     slope, intercept = slope_and_intercept_of_effect(term, effect)
-    residual = moved.expected_method_scores - slope * pilot.reference_scores - intercept
+    residual = moved.expected_method_score_of_each_pair - slope * pilot.reference_scores - intercept
     unit_sums = pilot.unit_sums_of_complete_pairs(residual)
     squares = (
-        unit_sums**2 + pilot.unit_sums_of_complete_pairs(moved.flip_variances) + moved.flip_covariance_sums
+        unit_sums**2
+        + pilot.unit_sums_of_complete_pairs(moved.score_variance_of_each_pair_by_flips)
+        + moved.flip_covariance_sum_of_each_unit
     )
     # The estimate is the sum of the residuals over the number of pairs, or, for a decrease in percent, over
     # a hundredth of the sum of the reference's scores.
@@ -48,7 +50,7 @@ def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
     if sd > 0 and moved.flip_chances is not None and pilot.unit_sizes.max() == 1:
         return _spread_of_binary_difference(moved, sd)
     df = df_of_sample_variance(unit_sums)
-    return Spread(sd, error_ratio_limits(df), df)
+    return Spread(sd, limits_of_true_to_estimated_error(df), df)
 
 
 def df_of_sample_variance(values: np.ndarray) -> float:
@@ -68,8 +70,8 @@ def df_of_sample_variance(values: np.ndarray) -> float:
     return 2 / (2 / (n - 1) + max(excess_kurtosis, 0.0) / n)
 
 
-def error_ratio_limits(df: float) -> tuple[float, float]:
-    """Return confidence limits of an SD or a standard error, as ratios to its estimate.
+def limits_of_true_to_estimated_error(df: float) -> tuple[float, float]:
+    """Return confidence limits of a true SD or standard error, as ratios to its estimate.
 
     df estimate² / SD² is chi-squared with `df` degrees of freedom.
     """
@@ -85,7 +87,7 @@ def _spread_of_binary_difference(moved: MovedPilot, sd: float) -> Spread:
     The variance of one difference is that share less the square of the mean difference.
     """
     pilot = moved.pilot
-    method_scores = moved.expected_method_scores[pilot.is_complete_pair]
+    method_scores = moved.expected_method_score_of_each_pair[pilot.is_complete_pair]
     reference_scores = pilot.reference_scores[pilot.is_complete_pair]
     method_only = method_scores * (1 - reference_scores)
     reference_only = reference_scores * (1 - method_scores)

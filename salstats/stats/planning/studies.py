@@ -67,8 +67,10 @@ class Plan:
             **options,  # type: ignore[arg-type]
         )
 
-    def analyse_pairs(self, pairs: DrawnPairs, metric: str, rng: np.random.Generator) -> pd.DataFrame:
-        """Analyse pairs of several studies as `analyse` would; return a row for each study."""
+    def analyse_pairs_of_each_study(
+        self, pairs: DrawnPairs, metric: str, rng: np.random.Generator
+    ) -> pd.DataFrame:
+        """Analyse the pairs of each study as `analyse` would; return a row for each study."""
         options = checked_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
         options = options_without_binary_defaults_for_flips(options, self.test, adjust="none")
         test = self.test or options.agreeing_test_name
@@ -103,7 +105,7 @@ class Plan:
         return pd.DataFrame(columns)
 
     def reaches_goal(self, results: pd.DataFrame) -> NDArray[np.bool_]:
-        """Mask of the analysed studies, rows of `analyse_pairs`, that reach the goal."""
+        """Mask of the analysed studies, rows of `analyse_pairs_of_each_study`, that reach the goal."""
         if self.width is not None:
             widths = results["conf_high"] - results["conf_low"]
             return widths.to_numpy() <= self.width
@@ -201,7 +203,7 @@ def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
         with warnings.catch_warnings():
             # Warnings about a single simulated study do not concern the plan.
             warnings.simplefilter("ignore", SalstatsWarning)
-            results = block.plan.analyse_pairs(pairs, block.metric, rng)
+            results = block.plan.analyse_pairs_of_each_study(pairs, block.metric, rng)
         frame = results[["n_pairs", "interval", "test"]].assign(
             n_units=block.n_units,
             reaches_goal=block.plan.reaches_goal(results),

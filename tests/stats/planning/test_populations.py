@@ -40,13 +40,16 @@ def test_differences_are_moved_alike_and_keep_the_pilots_sd():
     other = rng.uniform(0.4, 0.9, 64)
     own = other - 0.25 + 0.17 * rng.normal(size=64)
     pilot = Pilot.from_pairs(own, other, np.arange(64), np.arange(64))
-    moved = move_pilot(pilot, "difference", -0.05, "iou").expected_method_scores - other
+    moved = move_pilot(pilot, "difference", -0.05, "iou").expected_method_score_of_each_pair - other
     assert moved.mean() == pytest.approx(-0.05)
     assert moved.std() == pytest.approx((own - other).std(ddof=1), rel=1e-12)
     # and so do those of one unit: all are the pilot's, but for the move and for n/(n - 1)
     pilot = clustered()
     before = pilot.method_scores - pilot.reference_scores
-    after = move_pilot(pilot, "difference", 0.1, "iou").expected_method_scores - pilot.reference_scores
+    after = (
+        move_pilot(pilot, "difference", 0.1, "iou").expected_method_score_of_each_pair
+        - pilot.reference_scores
+    )
     expected = 0.1 + np.sqrt(12 / 11) * (before - np.nanmean(before))
     np.testing.assert_allclose(after, expected)
 
@@ -66,7 +69,9 @@ def test_hits_that_turn_are_those_of_one_side():
     pilot = Pilot.from_pairs(own, other, np.arange(20), np.arange(20))
     population = move_pilot(pilot, "difference", 0.0, "hit")
     np.testing.assert_allclose(population.flip_chances, np.repeat([0.0, 4 / 14], [6, 14]))
-    np.testing.assert_allclose(population.expected_method_scores, np.repeat([1.0, 4 / 14], [6, 14]))
+    np.testing.assert_allclose(
+        population.expected_method_score_of_each_pair, np.repeat([1.0, 4 / 14], [6, 14])
+    )
 
 
 def test_hits_of_one_unit_keep_their_design_effect():

@@ -4,7 +4,11 @@ from stats.planning.test_populations import clustered, clustered_hits
 
 from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import StudySampler, move_pilot
-from salstats.stats.planning.spreads import df_of_sample_variance, error_ratio_limits, spread_of_estimate
+from salstats.stats.planning.spreads import (
+    df_of_sample_variance,
+    limits_of_true_to_estimated_error,
+    spread_of_estimate,
+)
 
 
 def test_spread_of_independent_units_is_their_sd_whatever_the_effect():
@@ -46,7 +50,9 @@ def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
 
 def test_limits_of_an_sd_are_those_of_tables():
     # chi-squared of 19 degrees of freedom: 8.907 and 32.852
-    np.testing.assert_allclose(error_ratio_limits(19), np.sqrt(19 / np.array([32.852, 8.907])), rtol=1e-4)
+    np.testing.assert_allclose(
+        limits_of_true_to_estimated_error(19), np.sqrt(19 / np.array([32.852, 8.907])), rtol=1e-4
+    )
 
 
 def test_long_tails_take_degrees_of_freedom():
@@ -63,7 +69,7 @@ def test_limits_of_the_sd_hold_it():
     held = []
     for _ in range(1000):
         sample = rng.beta(5, 3, 20) - rng.beta(2, 3, 20)
-        low, high = error_ratio_limits(df_of_sample_variance(sample))
+        low, high = limits_of_true_to_estimated_error(df_of_sample_variance(sample))
         sd = np.sqrt(15 / (64 * 9) + 6 / (25 * 6))
         held.append(low * sample.std(ddof=1) <= sd <= high * sample.std(ddof=1))
     assert np.mean(held) >= 0.93

@@ -14,9 +14,9 @@ from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import Evaluation
 from salstats.stats.models.mixed.information import (
     covariance_entries,
-    covariance_entry_times_rows,
     entry_pair_traces,
     loadings_with_fixed_if_reml,
+    random_effect_entry_times_rows,
     weighted_products_times_rows,
 )
 from salstats.stats.models.mixed.terms import RandomTerm, theta_entries
@@ -80,7 +80,7 @@ def adjusted_covariance(
 
     # X'V^-1 V_r P V_s V^-1 X, (m + 1, m + 1, p, p), which is zero where V_r or V_s is V itself
     z_by_x = evaluation.weighted.z_by_w[:, :-1]
-    entries_times_x = [covariance_entry_times_rows(products, entry, z_by_x) for entry in entries]
+    entries_times_x = [random_effect_entry_times_rows(products, entry, z_by_x) for entry in entries]
     p_times_x = [
         weighted_products_times_rows(products, evaluation.weighted, p_loadings, entry_times_x)
         for entry_times_x in entries_times_x

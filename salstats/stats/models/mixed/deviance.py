@@ -63,7 +63,7 @@ def evaluate_deviance(
     Without `sigma` the deviance is profiled: it is that of the best sigma. It is log |V| + df log(2 pi
     sigma^2) + rss / sigma^2, for REML plus log |X'V^-1 X|.
     """
-    weighted = _weighted_products(products, relative_factors)
+    weighted = _products_weighted_by_inverse_covariance(products, relative_factors)
     x_by_x = weighted.w_by_w[:-1, :-1]
     x_by_y = weighted.w_by_w[:-1, -1]
     cholesky_factor = cholesky(x_by_x, lower=True)
@@ -119,8 +119,10 @@ def theta_gradient(
     return theta_entries(by_lambda, terms)
 
 
-def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.ndarray]) -> WeightedProducts:
-    """Weight the crossproducts by V^-1 at the terms' Lambda."""
+def _products_weighted_by_inverse_covariance(
+    products: Crossproducts, relative_factors: Sequence[np.ndarray]
+) -> WeightedProducts:
+    """Return the crossproducts weighted by V^-1 at the terms' Lambda, with its log determinant."""
     n_blocked = products.n_blocked_columns
     n_dense = products.n_dense_columns
     term_covariances = np.concatenate([(factor @ factor.T).ravel() for factor in relative_factors])

@@ -40,13 +40,13 @@ def covariance_entries(terms: Sequence[RandomTerm]) -> list[CovarianceEntry]:
     return entries
 
 
-def covariance_entry_times_rows(
-    products: Crossproducts, entry: CovarianceEntry, rows: np.ndarray
+def random_effect_entry_times_rows(
+    products: Crossproducts, entry: CovarianceEntry, rows_by_random_effect: np.ndarray
 ) -> np.ndarray:
-    """Return E_r times a matrix with one row for each column of Z; rows of other terms become zero."""
+    """Return E_r times a matrix with a row for each random effect; rows of other terms become zero."""
     columns = products.term_columns[entry.term]
-    result = np.zeros_like(rows)
-    result[columns] = np.einsum("ij,lj...->li...", entry.matrix, rows[columns])
+    result = np.zeros_like(rows_by_random_effect)
+    result[columns] = np.einsum("ij,lj...->li...", entry.matrix, rows_by_random_effect[columns])
     return result
 
 
@@ -112,7 +112,8 @@ def _entry_pair_traces_of_blocked_terms(
         loading_products = block_loadings @ block_loadings.transpose(0, 2, 1)
         # E of each entry, arranged as the diagonal blocks (n_blocks, size, size)
         entry_blocks = [
-            batch.block_covariances(_flattened_covariances_of_all_terms(products, entry)) for entry in entries
+            batch.block_covariances(_flat_entry_with_zeros_for_other_terms(products, entry))
+            for entry in entries
         ]
         result += _entry_pair_traces_of_blocks(block - loading_products, entry_blocks)
         result -= _entry_pair_traces_of_blocks(loading_products, entry_blocks)
@@ -169,8 +170,8 @@ def _entry_pair_traces_of_dense_terms(
     return result
 
 
-def _flattened_covariances_of_all_terms(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
-    """Return covariances of all terms, flattened: E for the entry's term, zero for the others."""
+def _flat_entry_with_zeros_for_other_terms(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
+    """Return E, flattened, at the place of the entry's term, with zeros for the other terms."""
     covariances = [np.zeros(columns.shape[1] ** 2) for columns in products.term_columns]
     covariances[entry.term] = entry.matrix.ravel()
     return np.concatenate(covariances)
@@ -233,7 +234,7 @@ def deviance_hessian(
     z_by_residual = (z_by_y - z_by_x @ evaluation.coefficients)[:, None]
     # c_r, a column for each entry r
     entries_times_residual = np.hstack(
-        [covariance_entry_times_rows(products, entry, z_by_residual) for entry in entries]
+        [random_effect_entry_times_rows(products, entry, z_by_residual) for entry in entries]
     )
     # The second derivatives of rss contain P in the restricted likelihood and in the full one.
     p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)

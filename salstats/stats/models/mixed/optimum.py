@@ -57,6 +57,13 @@ class _ThetaAfterRaise(NamedTuple):
     was_raised: bool  # True if a variance was raised
 
 
+class _DevianceAndGradientPerRow(NamedTuple):
+    """The deviance and its derivatives by theta, divided by the number of rows."""
+
+    deviance: float
+    gradient: np.ndarray
+
+
 class DevianceSearch:
     """The deviance per row of a model as a function of theta, with the search for its minimum."""
 
@@ -65,12 +72,13 @@ class DevianceSearch:
         self.terms = terms
         self.reml = reml
 
-    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def __call__(self, theta: np.ndarray) -> _DevianceAndGradientPerRow:
         """Return the deviance and its derivatives by theta, divided by the number of rows."""
         relative_factors = relative_covariance_factors(theta, self.terms)
         evaluation = evaluate_deviance(self.products, relative_factors, reml=self.reml)
         n = self.products.n_rows
-        return evaluation.deviance / n, theta_gradient(evaluation, relative_factors, self.terms) / n
+        gradient = theta_gradient(evaluation, relative_factors, self.terms)
+        return _DevianceAndGradientPerRow(evaluation.deviance / n, gradient / n)
 
     def hessian_per_row(self, theta: np.ndarray) -> np.ndarray:
         """Return the second derivatives of the deviance by theta, divided by the number of rows."""
@@ -143,21 +151,21 @@ class DevianceSearch:
         kept_theta = theta_entries(kept, self.terms)
         if not directions_to_raise:
             return _ThetaAfterRaise(kept_theta, was_raised=False)
-        kept_deviance = self(kept_theta)[0]
+        kept_deviance = self(kept_theta).deviance
         for deviation in _RESTART_DEVIATIONS:
             raised = list(kept)
             for k, direction in directions_to_raise.items():
                 root = np.hstack([roots[k], deviation * direction])
                 raised[k] = _triangular_factor(root, correlated=self.terms[k].correlated)
             raised_theta = theta_entries(raised, self.terms)
-            if self(raised_theta)[0] < kept_deviance:
+            if self(raised_theta).deviance < kept_deviance:
                 return _ThetaAfterRaise(raised_theta, was_raised=True)
         return _ThetaAfterRaise(kept_theta, was_raised=False)
 
     def _newton_optimum(self, theta: np.ndarray) -> OptimalTheta:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
-            _is_free_entry(factor, correlated=term.correlated)
+            _is_entry_of_nonzero_column(factor, correlated=term.correlated)
             for factor, term in zip(relative_covariance_factors(theta, self.terms), self.terms, strict=True)
         ]
         free = theta_entries(free_by_term, self.terms)
@@ -237,8 +245,11 @@ def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
     return _with_positive_diagonal(lower)
 
 
-def _is_free_entry(relative_factor: np.ndarray, *, correlated: bool) -> NDArray[np.bool_]:
-    """Return True for entries in columns of Lambda that are not zero, which a step may change."""
+def _is_entry_of_nonzero_column(relative_factor: np.ndarray, *, correlated: bool) -> NDArray[np.bool_]:
+    """Return True for entries in columns of Lambda that are not zero, which a step may change.
+
+    Without correlation these are entries of the diagonal only.
+    """
     nonzero_columns = relative_factor.any(axis=0)
     if not correlated:
         return np.diag(nonzero_columns)
