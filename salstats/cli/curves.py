@@ -134,11 +134,11 @@ def _cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":
     """Return the cases and tasks of a file of scores that have the finding."""
     import salstats as ss
     from salstats.checks import check_columns
-    from salstats.stats.engine.score_reasons import has_absent_finding
+    from salstats.stats.engine.score_reasons import is_row_of_absent_finding
 
     scores = ss.read_scores(file)
     check_columns(scores, ("case", "task"), str(file))
     # Where the finding is absent, one metric may still have a score while another has the reason.
-    is_absent = scores[["case", "task"]].assign(absent=has_absent_finding(scores))
+    is_absent = scores[["case", "task"]].assign(absent=is_row_of_absent_finding(scores))
     lacks_finding = is_absent.groupby(["case", "task"])["absent"].transform("any")
     return scores.loc[~lacks_finding, ["case", "task"]].drop_duplicates()

@@ -35,7 +35,7 @@ from salstats.display.text.vocabulary import (
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
-from salstats.stats.engine.result_warnings import is_beyond_range
+from salstats.stats.engine.result_warnings import has_limit_beyond_range
 from salstats.stats.engine.score_reasons import count_missing_without_absent
 from salstats.stats.engine.weighting import MEMBER_SEPARATOR, weights_note
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
@@ -116,7 +116,7 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
         simultaneous_level=rows.simultaneous_level,
         n_without=int((estimates.has_estimate & ~estimates.has_limits).sum()),
         any_infinite=bool(np.isinf(ends).any()),
-        any_beyond=bool(is_beyond_range(rows.frame).any()),
+        any_beyond=bool(has_limit_beyond_range(rows.frame).any()),
     )
 
 

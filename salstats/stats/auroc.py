@@ -25,18 +25,21 @@ from salstats.stats.engine.few_units import (
     are_few_misranked,
     has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.resampling_units import Unit, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
-from salstats.stats.engine.score_reasons import by_values_where_finding_is_absent, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import (
+    by_values_of_observations_with_absent_finding,
+    n_absent_column_if_any,
+)
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_count_left_out_cases,
-    warn_and_mark_incomplete_pairs,
+    warn_and_add_caution_of_incomplete_pairs,
 )
 from salstats.stats.engine.wide_tables import coded_wide_table
 
@@ -234,9 +237,9 @@ def auroc(  # noqa: C901
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
         columns |= n_absent_column_if_any(
-            keys, by_values_where_finding_is_absent(frame, [score, label], wide.groups), frame
+            keys, by_values_of_observations_with_absent_finding(frame, [score, label], wide.groups), frame
         )
-    columns |= inference_to_column_if_any(table, None if units is None else units.codes, keys)
+    columns |= fixed_factors_column_if_any(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
@@ -270,7 +273,7 @@ def auroc(  # noqa: C901
         one_sided = _one_sided_pairs_with_missing_side(
             table[wide.groups], scores, wide.reference_scores, labels
         )
-        result = warn_and_mark_incomplete_pairs(
+        result = warn_and_add_caution_of_incomplete_pairs(
             result, one_sided, table, advice_to_count_left_out_cases(str(reference))
         )
     return adjust_unless_none(result, adjust)

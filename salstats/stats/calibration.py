@@ -21,7 +21,7 @@ from salstats.stats.engine.few_units import (
     count_units_with_rarer_value,
     has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
@@ -176,7 +176,7 @@ def calibration(
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_NULL_VALUES))
-    columns |= _unit_n_missing_and_inference_to_columns(predictions, group_of_row)
+    columns |= _population_unit_and_n_missing_columns(predictions, group_of_row)
     cautions = _caution_column_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n_complete_rows[group_of_row]
@@ -302,7 +302,7 @@ def calibration_curve(
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
-    columns |= _unit_n_missing_and_inference_to_columns(predictions, group_of_bin)
+    columns |= _population_unit_and_n_missing_columns(predictions, group_of_bin)
     columns["term"] = "observed_rate"
     special_columns = {
         "predictor": prob,
@@ -431,17 +431,17 @@ def _summarized_means(
     return means.set_index("group").reindex(range(len(rows_of_groups))).reset_index(drop=True)
 
 
-def _unit_n_missing_and_inference_to_columns(
+def _population_unit_and_n_missing_columns(
     predictions: _Predictions, group_of_row: NDArray[np.integer]
 ) -> dict[str, Any]:
-    """Return the columns `inference_to`, if the rows have readers or trainings, `unit` and `n_missing`.
+    """Return the columns `inference_to` (the population, if a factor is fixed), `unit` and `n_missing`.
 
     `group_of_row` is the group of each row of the estimates frame.
     """
     named_units = None
     if predictions.unit_name != "row":
         named_units = predictions.units
-    populations = inference_to_column_if_any(predictions.table.codes.frame, named_units, predictions.keys)
+    populations = fixed_factors_column_if_any(predictions.table.codes.frame, named_units, predictions.keys)
     columns = {name: values.take(group_of_row) for name, values in populations.items()}
     columns["unit"] = predictions.unit_name
     columns["n_missing"] = predictions.n_missing[group_of_row]

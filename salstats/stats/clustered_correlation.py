@@ -13,13 +13,16 @@ from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pairs_pooled_by_default
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, spearman_of_replicates
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
-from salstats.stats.engine.inference import bootstrap_p_values, checked_options, moments_and_n_defined
+from salstats.stats.engine.inference import bootstrap_p_values, checked_options, mean_sd_and_n_defined
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, MIN_RESAMPLED_UNITS
-from salstats.stats.engine.score_reasons import by_values_where_finding_is_absent, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import (
+    by_values_of_observations_with_absent_finding,
+    n_absent_column_if_any,
+)
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
 #: Correlations of this size and larger are 1 up to rounding errors, and have no Fisher z.
@@ -162,7 +165,7 @@ def correlate_clustered(
         for group, strata in enumerate(strata_of_groups):
             replicates[block, group] = _combined_correlations(strata, weights, is_stratified)
     low, high = percentile(replicates, level)
-    mean, deviation, n_defined = moments_and_n_defined(replicates)
+    mean, deviation, n_defined = mean_sd_and_n_defined(replicates)
     p_value, floor = bootstrap_p_values(replicates)
     n_undefined = options.n_replicates - n_defined
     n_pairs = np.array([_count_pairs(strata) for strata in strata_of_groups])
@@ -178,14 +181,16 @@ def correlate_clustered(
         "conf_level": options.level,
         "interval": options.interval.name,
         "unit": units.name,
-        **inference_to_column_if_any(codes.frame, units.codes, keys),
+        **fixed_factors_column_if_any(codes.frame, units.codes, keys),
         "n": n_pairs,
         "n_missing": np.array([len(rows) for rows in rows_of_groups]) - n_pairs,
         "n_units": n_units,
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
-        **n_absent_column_if_any(keys, by_values_where_finding_is_absent(data, [x, y], groups), data),
+        **n_absent_column_if_any(
+            keys, by_values_of_observations_with_absent_finding(data, [x, y], groups), data
+        ),
     }
     special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:

@@ -22,7 +22,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.engine.equivalence import Margin, lower_or_higher_verdicts, margin_test_columns
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import (
     check_one_metric,
     code_scores,
@@ -43,7 +43,10 @@ from salstats.stats.engine.paired_tests import (
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, ROUNDING, warn_beyond_range
 from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column_if_any
-from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
+from salstats.stats.engine.shared_cases import (
+    advice_to_bound_missing_scores,
+    warn_and_add_caution_of_incomplete_pairs,
+)
 from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
 
 _DEFAULT_BY = ("metric", "task")
@@ -174,7 +177,7 @@ def comparison_frame(
 
     table = reported.columns(units.name)
     table |= n_absent_column_if_any(keys, paired_target.absent, scores)
-    table |= inference_to_column_if_any(scores, units.codes, keys)
+    table |= fixed_factors_column_if_any(scores, units.codes, keys)
     table |= weights.weights_column_if_any(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
     table.pop("df", None)
@@ -193,7 +196,9 @@ def comparison_frame(
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = advice_to_bound_missing_scores(comparison.reference)
-    frame = warn_and_mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
+    frame = warn_and_add_caution_of_incomplete_pairs(
+        frame, paired_target.one_sided, scores, remedy, comparison.pairs
+    )
     return _with_adjusted_p_values(frame, hypothesis.adjust, tested, order)
 
 

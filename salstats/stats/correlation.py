@@ -34,7 +34,7 @@ from salstats.stats.engine.few_units import (
     count_units_with_rarer_value,
     has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import (
     group_label,
     joined_group_labels,
@@ -46,7 +46,7 @@ from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
-    by_values_where_finding_is_absent,
+    by_values_of_observations_with_absent_finding,
     human_label_column_if_any,
     n_absent_column_if_any,
 )
@@ -363,8 +363,10 @@ def correlate(
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
     columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
-    columns |= n_absent_column_if_any(keys, by_values_where_finding_is_absent(data, [x, y], groups), data)
-    columns |= inference_to_column_if_any(codes.frame, None if units is None else units.codes, keys)
+    columns |= n_absent_column_if_any(
+        keys, by_values_of_observations_with_absent_finding(data, [x, y], groups), data
+    )
+    columns |= fixed_factors_column_if_any(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:
         n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])

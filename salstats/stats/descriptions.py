@@ -11,7 +11,7 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, check_names_of_groups, code
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import (
-    is_score_of_absent_finding,
+    is_missing_for_absent_finding,
     metric_option_columns,
     n_absent_column_if_any,
 )
@@ -108,7 +108,7 @@ def describe(
         }
     )
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
-    absent = n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), columns], scores)
+    absent = n_absent_column_if_any(keys, scores.loc[is_missing_for_absent_finding(scores), columns], scores)
     scoring_columns = pd.DataFrame({**absent, **metric_option_columns(scores, keys)}, index=keys.index)
     check_names_of_groups(columns, [*described.columns, *scoring_columns.columns])
     frame = pd.concat([keys, described, scoring_columns], axis=1)

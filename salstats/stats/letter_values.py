@@ -174,7 +174,7 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
     ordered = np.sort(values[~np.isnan(values)])
     n = len(ordered)
     if n:
-        depths = letter_depths(n, n_letters or n_trusted_letters(n, level))
+        depths = depths_of_letter_values(n, n_letters or n_trusted_letters(n, level))
         low = _values_at_depths(ordered, depths)
         high = _values_at_depths(ordered[::-1], depths)
     else:
@@ -204,10 +204,10 @@ def n_trusted_letters(n: int, level: float) -> int:
     return max(1, int(np.floor(np.log2(n / observations_per_letter))) + 1)
 
 
-def letter_depths(n: int, n_letters: int) -> np.ndarray:
-    """Return the depths of the first letters of n observations, to depth 1 at most."""
-    depths = [(1 + n) / 2]
-    while len(depths) < min(n_letters, len(LETTERS)) and depths[-1] > 1:
+def depths_of_letter_values(n_observations: int, n_letter_values: int) -> np.ndarray:
+    """Return the depth, the rank from the nearer end, of each letter value, to depth 1 at most."""
+    depths = [(1 + n_observations) / 2]
+    while len(depths) < min(n_letter_values, len(LETTERS)) and depths[-1] > 1:
         depths.append((1 + np.floor(depths[-1])) / 2)
     return np.array(depths, dtype=np.float64)
 

@@ -21,7 +21,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import (
     GroupedRows,
     check_one_metric,
@@ -30,14 +30,14 @@ from salstats.stats.engine.grouping import (
     index_groups,
     named_groups,
 )
-from salstats.stats.engine.inference import Options, checked_options, moments_and_n_defined
+from salstats.stats.engine.inference import Options, checked_options, mean_sd_and_n_defined
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
     SharesAtOrBelow,
     difference_limits,
     quantile_limits,
     quantile_replicates,
-    shares_at_or_below_scores,
+    share_of_scores_at_or_below_each_score,
     weighted_quantiles,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
@@ -53,7 +53,7 @@ from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_count_left_out_cases,
-    warn_and_mark_incomplete_pairs,
+    warn_and_add_caution_of_incomplete_pairs,
 )
 
 
@@ -152,7 +152,7 @@ def medians(
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
-    table |= {"term": term} | inference_to_column_if_any(scores, grouped_rows.units.codes, grouped_rows.keys)
+    table |= {"term": term} | fixed_factors_column_if_any(scores, grouped_rows.units.codes, grouped_rows.keys)
     special = (
         {"quantile": float(quantile)}
         | options.n_replicates_column_if_any()
@@ -290,7 +290,7 @@ def median_difference(
     if options.is_resampled:
         # Equal replicates say nothing about the population; the test that `mover` inverts needs no variance.
         excludes_zero &= ~_has_no_width(table, sides_quantiles)
-    table |= {"term": term} | inference_to_column_if_any(scores, units.codes, keys)
+    table |= {"term": term} | fixed_factors_column_if_any(scores, units.codes, keys)
     special = {
         "reference_median": reference_quantiles,
         "method_median": method_quantiles,
@@ -301,7 +301,7 @@ def median_difference(
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)
-    frame = warn_and_mark_incomplete_pairs(
+    frame = warn_and_add_caution_of_incomplete_pairs(
         frame, one_sided, scores, advice_to_count_left_out_cases(reference)
     )
     return adjust_unless_none(frame, adjust)
@@ -411,7 +411,7 @@ def _infer_quantiles(
     table: dict[str, Any] = {"estimate": estimate}
     if options.is_resampled:
         replicates, jackknife = _bootstrap_and_jackknife_estimates(groups, units, options, quantile)
-        mean, spread, n_defined = moments_and_n_defined(replicates)
+        mean, spread, n_defined = mean_sd_and_n_defined(replicates)
         bias = mean - estimate
         basis = Basis(
             "median", options.level, estimate, spread, bias=bias, replicates=replicates, jackknife=jackknife
@@ -480,7 +480,7 @@ def _limits_by_inverting_share_intervals(
         group = groups[row]
         sides_shares: list[SharesAtOrBelow] = []
         for scores in group.sides:
-            shares = shares_at_or_below_scores(
+            shares = share_of_scores_at_or_below_each_score(
                 scores, group.units, n_units_of_all_groups, quantile, group.score_range
             )
             side_low, side_high = quantile_limits(shares, 1 - level)
@@ -532,18 +532,21 @@ def _bootstrap_and_jackknife_estimates(
     replicates = np.empty((options.n_replicates, len(groups)))
     largest_group = max(len(group.units) for group in groups)
     for rows, weights in weight_blocks(units.n, options.n_replicates, options.rng, draws, largest_group):
-        replicates[rows] = _weighted_estimates(groups, weights, quantile)
+        replicates[rows] = _weighted_quantiles_or_differences_by_group(groups, weights, quantile)
     jackknife = np.empty(0)
     if options.interval.extra_input == "jackknife":
         leave_one_out = 1 - np.eye(units.n)
-        jackknife = _weighted_estimates(groups, leave_one_out, quantile)
+        jackknife = _weighted_quantiles_or_differences_by_group(groups, leave_one_out, quantile)
     return _Replicates(replicates, jackknife)
 
 
-def _weighted_estimates(
+def _weighted_quantiles_or_differences_by_group(
     groups: Sequence[_QuantileSample], weights: np.ndarray, quantile: float
 ) -> np.ndarray:
-    """Return estimates (n_weights, n_groups) with units counted `weights` (n_weights, n_units) times."""
+    """Return each group's quantile, or difference of its two sides, with units counted `weights` times.
+
+    Shape (n_weights, n_groups); `weights` has the shape (n_weights, n_units).
+    """
     estimates = []
     for group in groups:
         if not len(group.units):

@@ -22,7 +22,10 @@ from salstats.stats.engine.rankings import (
 )
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
+from salstats.stats.engine.shared_cases import (
+    advice_to_bound_missing_scores,
+    warn_and_add_caution_of_incomplete_pairs,
+)
 
 #: Choices of the option `test`.
 _TESTS = tuple(name for name in TESTS if name != "none")
@@ -118,7 +121,7 @@ def significance_map(
     groups = ranking_group_columns(scores, by)
     # `greater` and `less` are one-sided P values: of the method scoring above the reference, and below it.
     if test == "wilcoxon":
-        tests = _signed_rank_tests(scores, groups, unit)
+        tests = _one_sided_tests_of_every_two_methods(scores, groups, unit)
     else:
         tests = difference(
             scores,
@@ -274,8 +277,10 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     return estimates_frame(first_rows[key_columns], table, special)
 
 
-def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
-    """Test every two methods by the signed-rank test of the units' mean differences.
+def _one_sided_tests_of_every_two_methods(
+    scores: pd.DataFrame, groups: list[str], unit: Unit
+) -> pd.DataFrame:
+    """Make one-sided signed-rank tests of the units' mean differences between every two methods.
 
     The frame has a row for each group and two methods: its keys, `estimate`, one-sided P values, `n_pairs`,
     `unit` and `test`, and `caution` where many pairs are incomplete. `greater` is the P value of the method
@@ -304,6 +309,6 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     keys = paired_target.target.keys.reset_index(drop=True)
     tests = keys.join(pd.DataFrame(rows))
     tests = tests.assign(n_pairs=paired_target.n_pairs, unit=units.name, test="wilcoxon")
-    return warn_and_mark_incomplete_pairs(
+    return warn_and_add_caution_of_incomplete_pairs(
         tests, paired_target.one_sided, codes.frame, advice_to_bound_missing_scores(ALL_PAIRS)
     )

@@ -15,7 +15,7 @@ from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.rank_schemes import kendall_tau
-from salstats.stats.engine.rankings import RankingOptions, Rankings, rank_methods
+from salstats.stats.engine.rankings import RankingOptions, ValuesToRank, values_to_rank_methods_by
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import warn_undefined
 from salstats.stats.pairwise_tests import significance_map
@@ -132,7 +132,7 @@ def rank_agreement(
         )
     options = checked_options("rank", "percentile", level, n_replicates, rng, draws)
     ranking_options = RankingOptions(by, unit, pairs, directions, scheme, ties="average", last_group=over)
-    rankings = rank_methods(scores, ranking_options, options)
+    rankings = values_to_rank_methods_by(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:
         orders = _significant_order_signs_by_group(
@@ -212,7 +212,7 @@ class _SharedMethods(NamedTuple):
     n_units: int
 
 
-def _methods_of_both_groups(rankings: Rankings, first_group: int, second_group: int) -> _SharedMethods:
+def _methods_of_both_groups(rankings: ValuesToRank, first_group: int, second_group: int) -> _SharedMethods:
     """Return the methods that two groups have in common, sorted by name."""
     methods = _method_names_of_rows(rankings)
     first_rows = rankings.rows_of(first_group)
@@ -224,12 +224,12 @@ def _methods_of_both_groups(rankings: Rankings, first_group: int, second_group: 
     return _SharedMethods(names, first_rows[in_first], second_rows[in_second], n_units)
 
 
-def _method_names_of_rows(rankings: Rankings) -> np.ndarray:
+def _method_names_of_rows(rankings: ValuesToRank) -> np.ndarray:
     """Return the name of the method of each row of the rankings."""
     return rankings.keys["method"].astype("object").to_numpy()
 
 
-def _tau_and_drawn_tau_columns(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]:
+def _tau_and_drawn_tau_columns(rankings: ValuesToRank, shared: _SharedMethods) -> dict[str, float]:
     """Return columns of tau between the rankings of two groups, and of its distribution over the draws."""
     first_ranks, first_drawn = rankings.ranks(shared.first_rows)
     second_ranks, second_drawn = rankings.ranks(shared.second_rows)
@@ -252,7 +252,10 @@ def _tau_and_drawn_tau_columns(rankings: Rankings, shared: _SharedMethods) -> di
 
 
 def _tau_limit_columns(
-    rankings: Rankings, shared: _SharedMethods, first_order_signs: np.ndarray, second_order_signs: np.ndarray
+    rankings: ValuesToRank,
+    shared: _SharedMethods,
+    first_order_signs: np.ndarray,
+    second_order_signs: np.ndarray,
 ) -> dict[str, float]:
     """Return the columns `conf_low` and `conf_high` of tau.
 
@@ -273,7 +276,7 @@ def _tau_limit_columns(
 
 def _significant_order_signs_by_group(
     scores: pd.DataFrame,
-    rankings: Rankings,
+    rankings: ValuesToRank,
     unit: Unit,
     directions: Mapping[str, str] | None,
     level: float,
@@ -287,7 +290,7 @@ def _significant_order_signs_by_group(
     groups are right together at `level`.
     """
     with warnings.catch_warnings():
-        # `rank_methods` gave the same warnings.
+        # `values_to_rank_methods_by` gave the same warnings.
         warnings.simplefilter("ignore", SalstatsWarning)
         tests = significance_map(
             scores,

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import estimates_frame
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.rank_schemes import kendall_tau
-from salstats.stats.engine.rankings import RankingOptions, rank_methods
+from salstats.stats.engine.rankings import RankingOptions, values_to_rank_methods_by
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import warn_undefined
-from salstats.stats.engine.score_reasons import is_score_of_absent_finding, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import is_missing_for_absent_finding, n_absent_column_if_any
 
 
 def rank_stability(
@@ -125,7 +125,9 @@ def rank_stability(
     5  occlusion       3.0          0.0  654
     """
     options = checked_options("rank", "percentile", level, n_replicates, rng, draws)
-    rankings = rank_methods(scores, RankingOptions(by, unit, pairs, directions, scheme, ties), options)
+    rankings = values_to_rank_methods_by(
+        scores, RankingOptions(by, unit, pairs, directions, scheme, ties), options
+    )
     frames = []
     for group in range(len(rankings.group_keys)):
         rows = rankings.rows_of(group)
@@ -146,11 +148,13 @@ def rank_stability(
         "conf_level": level,
         "interval": "percentile",
         "unit": rankings.units.name,
-        **inference_to_column_if_any(scores, rankings.units.codes, keys.drop(columns="method")),
+        **fixed_factors_column_if_any(scores, rankings.units.codes, keys.drop(columns="method")),
         "n": cells.counts.sum(axis=0).astype(np.int64),
         "n_missing": rankings.target.n_missing,
         "n_units": rankings.n_units.astype(np.int64),
-        **n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), key_columns], scores),
+        **n_absent_column_if_any(
+            keys, scores.loc[is_missing_for_absent_finding(scores), key_columns], scores
+        ),
         **rankings.n_shared_and_cautions,
     }
     special = {
@@ -260,7 +264,9 @@ def rank_frequencies(
     4    iou  occlusion   3.0  0.635
     """
     options = checked_options("rank", "percentile", 0.95, n_replicates, rng, draws)
-    rankings = rank_methods(scores, RankingOptions(by, unit, pairs, directions, scheme, ties), options)
+    rankings = values_to_rank_methods_by(
+        scores, RankingOptions(by, unit, pairs, directions, scheme, ties), options
+    )
     frames = []
     for group in range(len(rankings.group_keys)):
         rows = rankings.rows_of(group)

@@ -19,7 +19,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import (
     OVERALL,
     GroupedRows,
@@ -35,7 +35,7 @@ from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_count_left_out_cases,
-    warn_and_mark_incomplete_pairs,
+    warn_and_add_caution_of_incomplete_pairs,
 )
 
 #: Numbers of pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
@@ -158,7 +158,7 @@ def pooled_rates(
     options = checked_options("pooled_rate", interval, level, n_replicates, rng, draws)
     coded = coded_scores(scores)
     columns = [column for column in check_by(scores, by, _DEFAULT_BY) if column != "metric"]
-    codes = ColumnCodes(_counts_by_observation(coded))
+    codes = ColumnCodes(_pixel_counts_by_case_task_and_method(coded))
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     rate_cells = _rate_numerators_and_denominators_by_unit(grouped_rows, rate_names, grouped_rows.frame)
     keys = rate_cells.keys
@@ -249,7 +249,9 @@ def pooled_difference(
     rate_names = _checked_rate_names(rates)
     options = checked_options("pooled_difference", interval, level, n_replicates, rng, draws)
     columns = [column for column in check_by(scores, by, ("task",)) if column not in ("metric", "method")]
-    pairs = _pair_counts(_counts_by_observation(coded_scores(scores)), reference, columns)
+    pairs = _pair_pixel_counts_by_case(
+        _pixel_counts_by_case_task_and_method(coded_scores(scores)), reference, columns
+    )
     codes = ColumnCodes(pairs.method_rows)
     group_columns = [*columns, "method"]
     groups, group_keys = index_groups(codes, group_columns)
@@ -279,7 +281,7 @@ def pooled_difference(
         "verdict": lower_or_higher_verdicts(estimates.estimate, excludes_zero & has_width),
     }
     frame = _rates_frame(estimates, grouped_rows, table, special)
-    return warn_and_mark_incomplete_pairs(
+    return warn_and_add_caution_of_incomplete_pairs(
         frame, pairs.one_sided, pairs.method_rows, advice_to_count_left_out_cases(reference)
     )
 
@@ -292,14 +294,14 @@ def _rates_frame(
 ) -> pd.DataFrame:
     """Return the estimates frame, with rates in the order of the argument `rates`."""
     keys = estimates.target.keys
-    population_column = inference_to_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
+    population_column = fixed_factors_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
     estimate_columns = estimate_columns | population_column
     further_columns = further_columns | estimates.options.n_replicates_column_if_any()
     frame = estimates_frame(keys, estimate_columns, further_columns, display_order(keys))
     return frame.assign(metric=frame["metric"].astype(TEXT))
 
 
-class _CountPairs(NamedTuple):
+class _PixelCountPairs(NamedTuple):
     """Pixel counts of methods and of the reference on the same cases, row by row."""
 
     method_rows: pd.DataFrame
@@ -308,8 +310,8 @@ class _CountPairs(NamedTuple):
     one_sided: pd.DataFrame
 
 
-def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _CountPairs:
-    """Pair the counts of each method with those of the reference."""
+def _pair_pixel_counts_by_case(observations: pd.DataFrame, reference: str, by: list[str]) -> _PixelCountPairs:
+    """Pair the rows of each method and of the reference, which have pixel counts, by case."""
     # Counts are the same beside every metric, so pairs are formed without regard to the metric.
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
     counts = observations["score"].to_numpy(dtype=np.float64)
@@ -324,7 +326,7 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     reference_rows = observations.take(pairs.reference_rows[complete]).reset_index(drop=True)
     one_sided = one_sided_pairs_with_missing_side(observations, by, pairs, method_counts, reference_counts)
     method_rows = fill_missing_keys_from_reference(method_rows, observations, pairs.reference_rows[complete])
-    return _CountPairs(method_rows, reference_rows, one_sided)
+    return _PixelCountPairs(method_rows, reference_rows, one_sided)
 
 
 def _checked_rate_names(rates: str | Sequence[str]) -> list[str]:
@@ -333,8 +335,8 @@ def _checked_rate_names(rates: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(check_choice(name, tuple(_RATES), "rates") for name in names))
 
 
-def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
-    """Return a row for each case, task and method with its counts, NaN where none of its rows has any.
+def _pixel_counts_by_case_task_and_method(coded: ColumnCodes) -> pd.DataFrame:
+    """Return the pixel counts of each case, task and method, NaN where none of its rows has any.
 
     `score` is set to a count, so that functions that look for defined scores find the rows with counts.
     """

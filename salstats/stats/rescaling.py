@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from salstats.checks import check_by, check_columns, check_frame, check_numeric
 from salstats.errors import ValueRangeError
 from salstats.frames import checked_table_codes
-from salstats.stats.engine.score_reasons import ABSENT, is_score_of_absent_finding
+from salstats.stats.engine.score_reasons import ABSENT, is_missing_for_absent_finding
 
 
 def normalize(
@@ -99,7 +99,7 @@ def _is_absent_finding(data: pd.DataFrame) -> NDArray[np.bool_]:
     if "reason" in data.columns:
         mask |= data["reason"].eq(ABSENT).to_numpy()
     if "score" in data.columns:
-        mask |= is_score_of_absent_finding(data)
+        mask |= is_missing_for_absent_finding(data)
         if "n_instances" in data.columns:
             mask |= (data["score"].isna() & data["n_instances"].eq(0)).to_numpy()
     return mask

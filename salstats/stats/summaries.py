@@ -10,7 +10,7 @@ from salstats.errors import SalstatsError, Setting
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.engine.cautions import add_score_cautions_by_metric
 from salstats.stats.engine.estimands import mean_target
-from salstats.stats.engine.fixed_factors import inference_to_column_if_any
+from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import (
     code_scores,
     display_order,
@@ -22,7 +22,7 @@ from salstats.stats.engine.inference import check_binary, checked_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
 from salstats.stats.engine.score_reasons import (
-    is_score_of_absent_finding,
+    is_missing_for_absent_finding,
     metric_option_columns,
     n_absent_column_if_any,
 )
@@ -215,14 +215,14 @@ def summarize(
     codes, units, case_weights = rows_with_positive_weight(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
     grouped_rows = group_rows_for_means(
-        codes, columns, units, equal_unit_weights=case_weights.equal_unit_weights
+        codes, columns, units, units_are_weighted_later=case_weights.equal_unit_weights
     )
     estimates = infer(mean_target(grouped_rows, average, overall, case_weights), options)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
-    table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
+    table |= fixed_factors_column_if_any(scores, grouped_rows.units.codes, keys)
     table |= case_weights.weights_column_if_any(is_average(keys, average))
-    table |= n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), columns], scores)
+    table |= n_absent_column_if_any(keys, scores.loc[is_missing_for_absent_finding(scores), columns], scores)
     special = options.n_replicates_column_if_any() | metric_option_columns(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
     frame = add_score_cautions_by_metric(frame, scores)
@@ -297,7 +297,7 @@ def bootstrap(
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     codes, units, case_weights = rows_with_positive_weight(codes, resolve_unit(codes, unit), weights, average)
     grouped_rows = group_rows_for_means(
-        codes, columns, units, equal_unit_weights=case_weights.equal_unit_weights
+        codes, columns, units, units_are_weighted_later=case_weights.equal_unit_weights
     )
     target = mean_target(grouped_rows, average, overall, case_weights)
     warn_of_different_cases(
@@ -388,7 +388,7 @@ def mean_curves(
     estimates = infer(mean_target(grouped_rows), options, allow_constant_scores=True)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
-    table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
+    table |= fixed_factors_column_if_any(scores, grouped_rows.units.codes, keys)
     for name in ("n_undefined", "bias"):
         table.pop(name, None)
     frame = estimates_frame(

@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, Setting
-from salstats.stats.letter_values import letter_depths, n_trusted_letters
+from salstats.stats.letter_values import depths_of_letter_values, n_trusted_letters
 
 SCORES = ss.datasets.load_simulated()
 # the batch and the output in the reference manual of the R package tukeyedar, function eda_lsum
@@ -38,7 +38,7 @@ def test_letter_values_of_tukeys_kind_equal_those_of_eda_lsum():
 
 
 def test_depths_equal_those_printed_for_the_counties():
-    assert letter_depths(3068, 13).tolist() == COUNTIES
+    assert depths_of_letter_values(3068, 13).tolist() == COUNTIES
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from salstats.stats.engine.intervals import interval_by_name
 from salstats.stats.engine.result_warnings import (
     MAX_UNDEFINED_SHARE,
     MIN_RESAMPLED_UNITS,
-    is_beyond_range,
+    has_limit_beyond_range,
 )
 
 #: Sentence at the end of a section in which something was not shown.
@@ -46,7 +46,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
             f"{_n_intervals_text(has_many_undefined)} leave out more than 1% of the replicates, as these "
             f"were undefined (up to {largest} of {count_text(n_replicates)}){consequence}."
         )
-    is_beyond = is_beyond_range(estimates.frame)
+    is_beyond = has_limit_beyond_range(estimates.frame)
     if is_beyond.any():
         yield (
             f"{_n_intervals_text(is_beyond)} hold impossible values, as this kind of interval does not "

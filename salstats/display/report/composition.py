@@ -21,7 +21,7 @@ from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import warn
 from salstats.jobs import progress_counter
-from salstats.stats.engine.score_reasons import is_score_of_absent_finding
+from salstats.stats.engine.score_reasons import is_missing_for_absent_finding
 
 
 def write_report(
@@ -120,7 +120,7 @@ def named_counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, s
     for column, name in names.items():
         if column in scores.columns:
             rows.append((name, count_text(scores[column].nunique())))
-    absent = is_score_of_absent_finding(scores)
+    absent = is_missing_for_absent_finding(scores)
     rows.append(("Scores", count_text((~absent).sum())))
     rows.append(("Undefined scores", count_text((scores["score"].isna() & ~absent).sum())))
     return tuple(rows)

@@ -25,7 +25,7 @@ from salstats.stats.engine.few_units import FEW_DF, has_few_effective_units
 from salstats.stats.engine.fixed_factors import (
     NOUN_OF_COLUMN,
     fixed_factor_text,
-    inference_to_column_if_any,
+    fixed_factors_column_if_any,
     random_factor_text,
 )
 from salstats.stats.engine.grouping import group_label, named_groups
@@ -249,7 +249,7 @@ def agreement(  # noqa: C901
         population = np.where(is_for_other_raters, random_factor_text(noun), fixed_factor_text([noun]))
         columns["inference_to"] = text_column(population.tolist())
     else:
-        columns |= inference_to_column_if_any(design.codes.frame, design.units.codes, keys)
+        columns |= fixed_factors_column_if_any(design.codes.frame, design.units.codes, keys)
     special: dict[str, Any] = {
         "n_cases": np.array([result.n_cases for result in results])[result_of_row],
         "n_raters": np.array([len(result.raters) for result in results])[result_of_row],

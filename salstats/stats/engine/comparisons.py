@@ -22,7 +22,7 @@ from salstats.stats.engine.grouping import (
     warn_uneven_rows_per_case,
 )
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.score_reasons import has_absent_finding
+from salstats.stats.engine.score_reasons import is_row_of_absent_finding
 from salstats.stats.engine.weighting import EQUAL_WEIGHTS, Weights
 
 #: Values of `pairs=`: means of the complete pairs, or of all the scores that each side has.
@@ -620,10 +620,10 @@ def _lacks_score_of_absent_finding(scores: pd.DataFrame, pairs: Pairs) -> NDArra
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(pairs.method_rows), dtype=bool)
     is_undefined = scores["score"].isna().to_numpy()
-    is_absent_row = has_absent_finding(scores)
+    is_absent_row = is_row_of_absent_finding(scores)
     is_absent_score = is_absent_row & is_undefined
     # the reason of a method's score says nothing about the reference, but the label of the finding does
-    is_absent_label = has_absent_finding(scores.drop(columns="reason", errors="ignore"))
+    is_absent_label = is_row_of_absent_finding(scores.drop(columns="reason", errors="ignore"))
     method_is_absent = np.where(
         pairs.method_rows >= 0, is_absent_score[pairs.method_rows], is_absent_row[pairs.reference_rows]
     )

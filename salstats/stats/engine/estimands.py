@@ -344,8 +344,8 @@ class Estimand:
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
-    def cells_by_rows_mask(self) -> NDArray[np.bool_]:
-        """Return the mask of the cells that enter each estimate, shape (n_cells, n_rows)."""
+    def mask_of_cells_in_each_estimate(self) -> NDArray[np.bool_]:
+        """Return the mask of the cells that enter each estimate, shape (n_cells, n_estimates)."""
         weights = self.method_weights
         if self.reference_weights is not None:
             weights = self.method_weights + self.reference_weights

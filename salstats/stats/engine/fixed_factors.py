@@ -65,10 +65,10 @@ def fixed_factor_nouns(values: Iterable[object]) -> list[str]:
     return [noun for noun in (READERS, TRAININGS) if noun in nouns]
 
 
-def inference_to_column_if_any(
+def fixed_factors_column_if_any(
     frame: pd.DataFrame, units: NDArray[np.integer] | None, keys: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return the column `inference_to` of an estimates frame, or nothing if no factor is fixed.
+    """Return the column `inference_to`, the fixed factors of each estimate, or nothing if no factor is fixed.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ def inference_to_column_if_any(
             fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
         else:
             fixed[factor.noun] |= rows.any()
-    return inference_to_column_of_masks(fixed)
+    return fixed_factors_column_of_masks(fixed)
 
 
-def inference_to_column_of_masks(fixed: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
-    """Return the column `inference_to`, or nothing if no factor is fixed.
+def fixed_factors_column_of_masks(fixed: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
+    """Return the column `inference_to`, the names of fixed factors, or nothing if no factor is fixed.
 
     `fixed` has for each noun the estimates (bool, shape (n_estimates,)) in which the factor is fixed.
     """

@@ -44,15 +44,16 @@ class GroupedRows:
 
 
 def group_rows_for_means(
-    codes: ColumnCodes, by: list[str], units: Units, *, equal_unit_weights: bool = False
+    codes: ColumnCodes, by: list[str], units: Units, *, units_are_weighted_later: bool = False
 ) -> GroupedRows:
     """Group rows for means of their scores, with warnings if such means mislead.
 
-    It warns of methods that are taken together and of cases with different numbers of rows. With
-    `equal_unit_weights` the means are means of the units' means.
+    It warns of methods that are taken together and of cases with different numbers of rows; with
+    `units_are_weighted_later` not of the latter if a unit is a case, since the means of units then count
+    alike. No weights are made here.
     """
     warn_pooled_methods(codes.frame, by)
-    equal_units = units if equal_unit_weights else None
+    equal_units = units if units_are_weighted_later else None
     warn_uneven_rows_per_case(codes, by, equal_units)
     groups, keys = index_groups(codes, by)
     return GroupedRows(codes, by, groups, keys, units)

@@ -32,7 +32,7 @@ from salstats.stats.engine.variances import (
     analytic_variance,
     drawn_variances,
     estimates_without_each_unit,
-    ratio_means_and_covariance,
+    method_and_reference_means_with_covariance,
 )
 from salstats.stats.engine.weighting import kish_n_units
 from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, sign_flips_of_contrast, sign_patterns
@@ -188,7 +188,7 @@ class InferredEstimates:
 
 
 @dataclass(frozen=True)
-class _RowMasksForInference:
+class _MasksOfTrialAndOutlyingRows:
     """Masks of rows whose interval or test may differ from the usual one; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
@@ -240,14 +240,14 @@ def infer(  # noqa: C901
     magnitude = estimand.magnitude_behind_estimates(means)
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * magnitude
-    membership = estimand.cells_by_rows_mask()
+    membership = estimand.mask_of_cells_in_each_estimate()
     # (n_units, n_rows): number of defined scores of each unit in each estimate
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
     if interval.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    masks = _row_masks_for_inference(target.term, cells, estimand, interval, robust)
+    masks = _masks_of_trial_and_outlying_rows(target.term, cells, estimand, interval, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -264,7 +264,7 @@ def infer(  # noqa: C901
             differences=draw_differences,
             variances=interval.extra_input == "variances",
         )
-        mean, standard_deviation, n_defined = moments_and_n_defined(replicates.estimates)
+        mean, standard_deviation, n_defined = mean_sd_and_n_defined(replicates.estimates)
         bias = mean - estimate
         n_undefined = len(replicates.estimates) - n_defined
         if options.is_resampled:
@@ -341,7 +341,7 @@ def _basis_with_interval_inputs(
         basis = replace(basis, n=cells.n_defined_scores @ estimand.method_weights)
     has_paired_shares = interval.kind == "share" or bool(basis.trials.any())
     if interval.extra_input == "ratio_means" or (basis.is_ratio and has_paired_shares):
-        basis = replace(basis, ratio_means=ratio_means_and_covariance(cells, estimand))
+        basis = replace(basis, ratio_means=method_and_reference_means_with_covariance(cells, estimand))
     if interval.extra_input == "jackknife":
         basis = replace(basis, jackknife=estimates_without_each_unit(cells, estimand))
     if replicates is not None:
@@ -351,17 +351,19 @@ def _basis_with_interval_inputs(
     return basis
 
 
-def _row_masks_for_inference(
+def _masks_of_trial_and_outlying_rows(
     term: str, cells: Cells, estimand: Estimand, interval: Interval, robust: Cr2Variances | None
-) -> _RowMasksForInference:
-    """Return the masks of rows whose interval or test may differ from the usual one.
+) -> _MasksOfTrialAndOutlyingRows:
+    """Return the masks of rows of trials, of outlying units and of scores that may lie outside 0 and 1.
+
+    Their interval or test may differ from the usual one.
 
     `robust` are the CR2 variances of the rows, None where the interval needs none. Rows of trials are found
     only if the interval has another one for them (`binary_defaults`), and outlying units only in rows of
     scores that are not averages of other rows.
     """
     # a product of masks is True for rows of which some cell has a property
-    membership = estimand.cells_by_rows_mask()
+    membership = estimand.mask_of_cells_in_each_estimate()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
     if cells.outside_unit_range is not None:
         outside_unit_range = cells.outside_unit_range @ membership
@@ -372,15 +374,15 @@ def _row_masks_for_inference(
     outlying_with_few_zeros = np.zeros_like(outside_unit_range)
     if term in _TERMS_OF_SCORES and estimand.row_weights is None:
         is_graded = cells.is_graded @ membership
-        units = _unit_influences_on_score_scale(term, cells, estimand, robust)
+        units = _unit_influences_on_estimates_or_differences(term, cells, estimand, robust)
         # influence per leverage: how far the mean of a unit lies from the mean of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_outlying_units(units.influence, distance)
         outlying_with_few_zeros = outlying & ~_has_many_zero_units(cells, estimand)
-    return _RowMasksForInference(outside_unit_range, trials, outlying, outlying_with_few_zeros)
+    return _MasksOfTrialAndOutlyingRows(outside_unit_range, trials, outlying, outlying_with_few_zeros)
 
 
-def _unit_influences_on_score_scale(
+def _unit_influences_on_estimates_or_differences(
     term: str, cells: Cells, estimand: Estimand, robust: Cr2Variances | None
 ) -> UnitInfluences:
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
@@ -397,7 +399,7 @@ def _variance_and_df(
     estimand: Estimand,
     options: Options,
     robust: Cr2Variances | None,
-    masks: _RowMasksForInference,
+    masks: _MasksOfTrialAndOutlyingRows,
 ) -> VarianceWithDf:
     """Return robust variances if there are any, else analytic ones, with their degrees of freedom.
 
@@ -412,7 +414,7 @@ def _variance_and_df(
     return VarianceWithDf(unknown, unknown)
 
 
-def _robust_df(robust: Cr2Variances, interval: Interval, masks: _RowMasksForInference) -> np.ndarray:
+def _robust_df(robust: Cr2Variances, interval: Interval, masks: _MasksOfTrialAndOutlyingRows) -> np.ndarray:
     """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
 
     NaN for intervals of shares and in rows of trials, whose intervals use none.
@@ -528,7 +530,7 @@ def _has_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
     many_zeros = is_zero.sum(axis=0) > _MANY_ZEROS * has_scores.sum(axis=0)
-    return np.asarray((many_zeros[:, None] & estimand.cells_by_rows_mask()).any(axis=0))
+    return np.asarray((many_zeros[:, None] & estimand.mask_of_cells_in_each_estimate()).any(axis=0))
 
 
 def _caution_masks(
@@ -548,7 +550,7 @@ def _caution_masks(
     if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
         return cautions
     # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
-    is_graded = target.cells.is_graded @ estimand.cells_by_rows_mask()
+    is_graded = target.cells.is_graded @ estimand.mask_of_cells_in_each_estimate()
     n_nonzero = _count_nonzero_units(target)
     cautions[MOSTLY_ZEROS] = is_graded & result_warnings.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
@@ -597,7 +599,7 @@ def _warn_of_doubtful_limits(
         result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
     result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
     if interval.extra_input == "cr2":
-        n_cells = target.estimand.cells_by_rows_mask().sum(axis=0)
+        n_cells = target.estimand.mask_of_cells_in_each_estimate().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
         result_warnings.warn_rare_tasks_in_averages(
             estimates.smallest_n_in_sample, is_average=n_cells > n_cells_of_group, keys=keys
@@ -626,7 +628,7 @@ def _warn_of_doubtful_limits(
 
 def _count_nonzero_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) with a score other than 0, of the method or the reference."""
-    membership = target.estimand.cells_by_rows_mask().astype(np.float64)
+    membership = target.estimand.mask_of_cells_in_each_estimate().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ membership > 0).sum(axis=0))
 
 
@@ -646,7 +648,7 @@ def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> NDArray[np.bo
     """
     if cells.squares is not None or estimand.row_weights is not None:
         return np.zeros(estimand.n_rows, dtype=bool)
-    membership = estimand.cells_by_rows_mask()
+    membership = estimand.mask_of_cells_in_each_estimate()
     n_cells = membership.sum(axis=0)
     is_binary = ~(cells.is_graded @ membership)
     method_cells = estimand.method_weights > 0
@@ -783,7 +785,7 @@ class ReplicateMoments(NamedTuple):
     n_defined: np.ndarray
 
 
-def moments_and_n_defined(replicates: np.ndarray) -> ReplicateMoments:
+def mean_sd_and_n_defined(replicates: np.ndarray) -> ReplicateMoments:
     """Return mean, SD and number of each row's replicates (n_replicates, n_rows) that are not NaN."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from salstats.stats.engine.partial_correlation import Residuals
-from salstats.stats.engine.robust_correlation import robust_estimate
+from salstats.stats.engine.robust_correlation import robust_correlation_coefficient
 
 #: Number of rows that are compared with all rows at a time.
 _ROWS_PER_BLOCK = 1024
@@ -64,7 +64,7 @@ def partial_correlation_influences(regression: Residuals) -> np.ndarray:
     the rows above it, in all variables.
     """
     e_x, e_y = regression.residuals.T
-    c_x, c_y = regression.correlated_values.T
+    c_x, c_y = regression.values_to_correlate.T
     sd_x = c_x.std()
     sd_y = c_y.std()
     product = e_x * e_y / (sd_x * sd_y)
@@ -75,7 +75,7 @@ def partial_correlation_influences(regression: Residuals) -> np.ndarray:
     # Columns are those of x and y. Derivatives of n r by the residuals, through their covariance, and by the
     # correlated values, through their standard deviations.
     by_residuals = np.column_stack([e_y, e_x]) / (sd_x * sd_y)
-    by_spread = -r * regression.correlated_values / np.array([sd_x, sd_y]) ** 2
+    by_spread = -r * regression.values_to_correlate / np.array([sd_x, sd_y]) ** 2
     by_values = by_residuals + by_spread
     # A covariate changes the residuals, and through them the sd of the values that are residuals.
     is_residual = np.array([regression.covariates_of != "y", regression.covariates_of != "x"])
@@ -105,11 +105,11 @@ def row_influences_by_leaving_out_units(
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)
     rows_by_unit = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
-    estimate = robust_estimate(x, y, test)
+    estimate = robust_correlation_coefficient(x, y, test)
     # s of each unit
     sums = np.empty(len(sizes))
     for unit, rows in enumerate(rows_by_unit):
-        estimate_without = robust_estimate(np.delete(x, rows), np.delete(y, rows), test)
+        estimate_without = robust_correlation_coefficient(np.delete(x, rows), np.delete(y, rows), test)
         sums[unit] = (len(x) - len(rows)) * (estimate - estimate_without)
     # Influences sum to 0 except for terms of higher order, which are subtracted.
     sums -= sums.sum() * sizes / sizes.sum()

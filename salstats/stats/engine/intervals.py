@@ -18,10 +18,10 @@ from salstats.stats.engine.coefficients import fisher_limits
 from salstats.stats.engine.limits import LimitArrays
 from salstats.stats.engine.one_sided_tests import (
     PValuesAtOrBelowAndAbove,
-    fieller_decrease_tails,
-    flip_tails,
-    percentile_tails,
-    t_tails,
+    one_sided_p_values_of_fieller_decrease,
+    one_sided_p_values_of_replicates,
+    one_sided_p_values_of_sign_flips,
+    one_sided_p_values_of_t_test,
 )
 from salstats.stats.engine.roc import area_limits
 from salstats.stats.engine.wild_bootstrap import SignFlips
@@ -285,16 +285,16 @@ def _delta_limits(basis: Basis) -> LimitArrays:
 
 def _t_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values by Student's t."""
-    return t_tails(basis.estimate, basis.std_error, basis.df, bound)
+    return one_sided_p_values_of_t_test(basis.estimate, basis.std_error, basis.df, bound)
 
 
 def _flip_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values by sign flips; those of a percentage decrease are of the ratio's flips."""
     assert basis.sign_flips is not None
     if not basis.is_ratio:
-        return flip_tails(basis.sign_flips, basis.estimate, basis.rounding, bound)
+        return one_sided_p_values_of_sign_flips(basis.sign_flips, basis.estimate, basis.rounding, bound)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
-    ratio_at_or_below, ratio_at_or_above = flip_tails(
+    ratio_at_or_below, ratio_at_or_above = one_sided_p_values_of_sign_flips(
         basis.sign_flips,
         estimate=1 - basis.estimate / 100,
         rounding=basis.rounding / 100,
@@ -307,7 +307,7 @@ def _fieller_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelow
     """Return one-sided P values of a percentage decrease, by the t test that Fieller's set inverts."""
     assert basis.ratio_means is not None
     method, reference, covariance = basis.ratio_means
-    return fieller_decrease_tails(method, reference, covariance, basis.df, bound)
+    return one_sided_p_values_of_fieller_decrease(method, reference, covariance, basis.df, bound)
 
 
 def _fieller_decrease_sets(basis: Basis) -> ConfidenceSets:
@@ -368,7 +368,7 @@ RECORDS = (
         terms=(*_MEANS, *_QUANTILES, "within_case_sd", "rank", "clustered_correlation"),
         bounded=True,
         recommended=("within_case_sd", "rank"),
-        tails=lambda basis, bound: percentile_tails(basis.replicates, basis.rounding, bound),
+        tails=lambda basis, bound: one_sided_p_values_of_replicates(basis.replicates, basis.rounding, bound),
     ),
     Interval(
         "order",

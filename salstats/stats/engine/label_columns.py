@@ -49,11 +49,11 @@ def _names_a_label_not_a_quantity(column: str) -> bool:
     return len(words) == 1 and words[0] in _SINGLE_WORD_LABELS
 
 
-def warn_of_correlated_labels(columns: Mapping[str, np.ndarray]) -> None:
-    """Warn of columns of labels among the variables and covariates of a correlation."""
-    for column, values in columns.items():
+def warn_of_labels_taken_as_numbers(values_by_column: Mapping[str, np.ndarray]) -> None:
+    """Warn of columns of labels among the variables and covariates of a correlation, taken as numbers."""
+    for column, values in values_by_column.items():
         if holds_three_or_more_labels(column, values):
-            outcome = next(name for name in columns if name != column)
+            outcome = next(name for name in values_by_column if name != column)
             warn(
                 f"{column!r} is taken as a number, though by its name it holds labels, which have no order",
                 hint=Message(

@@ -21,7 +21,7 @@ class PValuesAtOrBelowAndAbove(NamedTuple):
     at_or_above: np.ndarray
 
 
-def t_tails(
+def one_sided_p_values_of_t_test(
     estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: np.ndarray
 ) -> PValuesAtOrBelowAndAbove:
     """One-sided P values of Student's t test, or of the z test where `df` is infinite.
@@ -36,7 +36,7 @@ def t_tails(
     return PValuesAtOrBelowAndAbove(at_or_below, at_or_above)
 
 
-def percentile_tails(
+def one_sided_p_values_of_replicates(
     replicates: np.ndarray, rounding: np.ndarray, bound: np.ndarray
 ) -> PValuesAtOrBelowAndAbove:
     """One-sided P values (1 + k) / (B + 1), with k of B defined replicates at or beyond the bound."""
@@ -48,7 +48,7 @@ def percentile_tails(
     )
 
 
-def flip_tails(
+def one_sided_p_values_of_sign_flips(
     sign_flips: SignFlips, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray
 ) -> PValuesAtOrBelowAndAbove:
     """One-sided P values from sign flips: half the two-sided P value, and 1 minus that.
@@ -61,7 +61,7 @@ def flip_tails(
     return PValuesAtOrBelowAndAbove(at_or_below, at_or_above)
 
 
-def fieller_decrease_tails(
+def one_sided_p_values_of_fieller_decrease(
     method: np.ndarray, reference: np.ndarray, covariance: np.ndarray, df: np.ndarray, bound: np.ndarray
 ) -> PValuesAtOrBelowAndAbove:
     """One-sided P values of a percentage decrease, by the t test of method - theta * reference.
@@ -77,4 +77,4 @@ def fieller_decrease_tails(
     # The decrease is above the bound if theta * reference exceeds method, for a reference above 0.
     difference = (theta * reference - method) * np.sign(reference)
     std_error = np.sqrt(np.maximum(variance, 0))
-    return t_tails(difference, std_error, df, bound=np.zeros_like(difference))
+    return one_sided_p_values_of_t_test(difference, std_error, df, bound=np.zeros_like(difference))

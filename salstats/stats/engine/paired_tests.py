@@ -19,7 +19,7 @@ from salstats.stats.engine.inference import (
     InferredEstimates,
     bootstrap_p_values,
     check_binary,
-    moments_and_n_defined,
+    mean_sd_and_n_defined,
 )
 from salstats.stats.engine.joint_adjustment import NullDraws
 from salstats.stats.engine.paired_shares import equality_p_value
@@ -132,7 +132,7 @@ def paired_test_result(
         p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * magnitude)
         p_value = np.where(too_few_units, np.nan, p_value)
         value = np.where(tests_estimate_itself, estimates.estimate, difference.value(means))
-        std_error = moments_and_n_defined(replicates).standard_deviation
+        std_error = mean_sd_and_n_defined(replicates).standard_deviation
         # undefined replicates count as no deviation
         deviations = np.nan_to_num(replicates - value)
         null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * magnitude)
@@ -152,7 +152,7 @@ def paired_test_result(
         return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
         return PairedTestResult(undefined, undefined, undefined)
-    return _test_single_rows(test, paired_target, magnitude, units.name)
+    return _test_estimates_that_are_not_averages(test, paired_target, magnitude, units.name)
 
 
 def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.ndarray) -> PairedTestResult:
@@ -209,14 +209,14 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     difference = paired_target.target.estimand.as_difference()
     std_error = np.sqrt(analytic_variance(cells, difference).variance)
     p_value = equality_p_value(difference.value(cells.means()), std_error, estimates.n_units)
-    is_single = difference.cells_by_rows_mask().sum(axis=0) == 2
+    is_single = difference.mask_of_cells_in_each_estimate().sum(axis=0) == 2
     return np.where(is_single & (estimates.smallest_n_in_sample >= 2), p_value, np.nan)
 
 
-def _test_single_rows(
+def _test_estimates_that_are_not_averages(
     test: str, paired_target: PairedTarget, magnitude: np.ndarray, unit: str
 ) -> PairedTestResult:
-    """Make Wilcoxon's or McNemar's test of each row that is not an average of others."""
+    """Make Wilcoxon's or McNemar's test of the estimates that are not averages; averages get NaN."""
     n_rows = len(magnitude)
     statistic = np.full(n_rows, np.nan)
     p_value = np.full(n_rows, np.nan)

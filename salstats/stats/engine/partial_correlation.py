@@ -38,7 +38,7 @@ class Residuals:
     rank: int
 
     @property
-    def correlated_values(self) -> np.ndarray:
+    def values_to_correlate(self) -> np.ndarray:
         """Centred values that are correlated, shape (n, 2): residuals, or standardized variables."""
         values = self.residuals.copy()
         if self.covariates_of == "y":
@@ -89,7 +89,7 @@ def partial_coefficient(regression: Residuals, df: int) -> Coefficient:
     where that is singular: for x, y and covariates that add up (size = inside + outside) it gives a different
     number, even of the opposite sign.
     """
-    x, y = regression.correlated_values.T
+    x, y = regression.values_to_correlate.T
     scale = np.sqrt((x @ x) * (y @ y))
     r = float(np.clip(x @ y / scale, -1, 1))
     if is_perfect(r, len(x)):

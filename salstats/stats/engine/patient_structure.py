@@ -99,27 +99,30 @@ class GroupingColumn:
     n_cases: int
 
 
-def groups_in_names(names: pd.Series) -> NamedGroups | None:
+def patient_groups_in_case_names(case_names: pd.Series) -> NamedGroups | None:
     """Find beginnings of names that put most cases into groups of the size that patients have.
 
     Parameters
     ----------
-    names : Series
+    case_names : Series
         Name of each case as text.
     """
     # Two data sets may use the same name.
-    distinct = names.drop_duplicates().sort_values()
-    return _groups_of_sorted_names(tuple(distinct.iloc[:_MAX_NAMES].tolist()))
+    distinct = case_names.drop_duplicates().sort_values()
+    return _patient_groups_in_sorted_names(tuple(distinct.iloc[:_MAX_NAMES].tolist()))
 
 
 @lru_cache(maxsize=8)
-def _groups_of_sorted_names(names: tuple[str, ...]) -> NamedGroups | None:
-    """Find groups as `groups_in_names` does; cached, as several functions are called with the same scores."""
+def _patient_groups_in_sorted_names(names: tuple[str, ...]) -> NamedGroups | None:
+    """Find groups as `patient_groups_in_case_names` does.
+
+    They are cached, since several functions are called with the same scores.
+    """
     tokens = [_TOKEN.findall(name) for name in names]
     finest: NamedGroups | None = None
     # Beginnings come from short to long, so "mouse31" wins over "mouse31_slice", which has the same groups.
     for beginning in _beginnings_of_equal_kinds(tokens):
-        groups = _groups_of_beginning(names, beginning)
+        groups = _pattern_and_counts_of_groups(names, beginning)
         if groups is not None and (finest is None or groups.n_groups > finest.n_groups):
             finest = groups
     return finest
@@ -167,8 +170,8 @@ def _token_kind(token: str) -> str:
     return token
 
 
-def _groups_of_beginning(names: tuple[str, ...], beginning: _Beginning) -> NamedGroups | None:
-    """Group names by their beginning; None where the groups do not look like patients."""
+def _pattern_and_counts_of_groups(names: tuple[str, ...], beginning: _Beginning) -> NamedGroups | None:
+    """Describe groups of names with the same beginning; None where they do not look like patients."""
     sizes = Counter(beginning.tokens)
     sizes.pop((), None)
     if not _are_patient_sizes(np.array(list(sizes.values())), len(names), _FEWEST_GROUPS):
@@ -278,7 +281,7 @@ def _groups_of_column(
     if not are_long_ids and _PERSON.search(name) is None:
         if not _are_numbered_or_rare_words(texts, len(first_rows_of_cases)):
             return None
-        if not _are_contiguous(case_codes, first_rows_of_cases, len(sizes)):
+        if not _are_groups_of_consecutive_cases(case_codes, first_rows_of_cases, len(sizes)):
             return None
     n_grouped = int(sizes[(sizes >= _SMALLEST) & (sizes <= _LARGEST)].sum())
     return GroupingColumn(name, n_groups=len(sizes), n_grouped=n_grouped, n_cases=len(first_rows_of_cases))
@@ -310,13 +313,13 @@ def _are_numbered_or_rare_words(texts: list[str], n_cases: int) -> bool:
     return len(stems) == 1
 
 
-def _are_contiguous(
-    case_codes: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer], n_groups: int
+def _are_groups_of_consecutive_cases(
+    group_of_case: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer], n_groups: int
 ) -> bool:
     """Return True if cases of a group follow each other, in the rows or in the order of the cases' names."""
-    in_row_order = case_codes[np.argsort(first_rows_of_cases)]
+    in_row_order = group_of_case[np.argsort(first_rows_of_cases)]
     n_runs_in_rows = 1 + int((np.diff(in_row_order) != 0).sum())
-    n_runs_by_name = 1 + int((np.diff(case_codes) != 0).sum())
+    n_runs_by_name = 1 + int((np.diff(group_of_case) != 0).sum())
     return min(n_runs_in_rows, n_runs_by_name) <= _MAX_RUNS_PER_GROUP * n_groups
 
 

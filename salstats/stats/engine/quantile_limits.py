@@ -67,10 +67,10 @@ def weighted_quantiles(ascending_scores: np.ndarray, weights: np.ndarray, quanti
     return np.asarray((ascending_scores[lower] + ascending_scores[upper]) / 2)
 
 
-def shares_at_or_below_scores(
+def share_of_scores_at_or_below_each_score(
     scores: np.ndarray, units: NDArray[np.integer], n_units: int, quantile: float, ends: tuple[float, float]
 ) -> SharesAtOrBelow:
-    """Compute the share of scores at or below each distinct score, with its CR2 variance.
+    """Compute the share of all scores at or below each distinct score, with its CR2 variance.
 
     `units` (n_scores,) are codes below `n_units`, of which two at least have a score; `ends` are the lowest
     and the highest possible score, where the shares are 0 and 1 and the variances 0.

@@ -35,7 +35,10 @@ from salstats.stats.engine.rank_schemes import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
-from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, warn_and_mark_left_out_cases
+from salstats.stats.engine.shared_cases import (
+    add_n_shared_and_cautions,
+    warn_and_add_caution_of_left_out_cases,
+)
 
 #: Default grouping columns of rankings: those of them that are present.
 RANKED_BY = ("metric", "dataset", "model")
@@ -65,7 +68,7 @@ class MethodRanks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rankings:
+class ValuesToRank:
     """Values by which methods are ranked, from all units and from each draw.
 
     A row is a method of a group. Rows are sorted; arrays have the shape (n_rows,) unless another is given.
@@ -111,7 +114,9 @@ class Rankings:
         return MethodRanks(ranks, drawn_ranks)
 
 
-def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options: Options) -> Rankings:
+def values_to_rank_methods_by(
+    scores: pd.DataFrame, ranking_options: RankingOptions, options: Options
+) -> ValuesToRank:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
     groups = ranking_group_columns(scores, ranking_options.by, ranking_options.last_group)
@@ -160,13 +165,13 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
 
     if ranking_options.pairs == "complete":
         remedy = Message("leave out that method to rank the others on more")
-        marked = warn_and_mark_left_out_cases(keys, codes, columns, remedy)
+        marked = warn_and_add_caution_of_left_out_cases(keys, codes, columns, remedy)
     else:
         remedy = Message(Setting("pairs", "complete"), " ranks them on the cases that all have")
         marked = add_n_shared_and_cautions(keys, codes, columns, lambda: remedy)
     n_units = (target.cells.counts > 0).sum(axis=0)
     _warn_of_few_units(n_units, group_codes, group_keys, units.name)
-    return Rankings(
+    return ValuesToRank(
         groups=groups,
         keys=keys,
         group_codes=group_codes,

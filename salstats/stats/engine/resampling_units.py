@@ -15,9 +15,9 @@ from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import KEY_COLUMNS, ColumnCodes, dataset_and_case_columns, first_rows, text_column
 from salstats.stats.engine.patient_structure import (
     find_patient_column,
-    groups_in_names,
     numbered_names,
     numbering_restarts,
+    patient_groups_in_case_names,
 )
 
 #: Values of `unit=`: the name of a column, or several columns whose values together identify a unit.
@@ -350,7 +350,7 @@ def _warn_of_ids_shared_by_sites(
 ) -> None:
     """Warn of sites that may each number their patients from 1, so that patients of several share an id."""
     codes = units.codes[first_rows_of_cases]
-    for site in _site_columns(frame, column, first_rows_of_cases):
+    for site in _site_columns_that_may_number_patients(frame, column, first_rows_of_cases):
         sites_per_unit = frame[site].iloc[first_rows_of_cases].groupby(codes).nunique()
         is_shared = (sites_per_unit > 1).to_numpy()
         n_shared = int(is_shared.sum())
@@ -365,14 +365,16 @@ def _warn_of_ids_shared_by_sites(
             )
 
 
-def _site_columns(frame: pd.DataFrame, column: str, first_rows_of_cases: NDArray[np.integer]) -> list[str]:
+def _site_columns_that_may_number_patients(
+    frame: pd.DataFrame, patient_column: str, first_rows_of_cases: NDArray[np.integer]
+) -> list[str]:
     """List the columns of sites that may each number the patients of a column from 1."""
-    if not column:
+    if not patient_column:
         return []
-    patients = numbered_names(frame[column].iloc[first_rows_of_cases])
+    patients = numbered_names(frame[patient_column].iloc[first_rows_of_cases])
     sites = []
     for name in map(str, frame.columns):
-        if name in (*KEY_COLUMNS, "metric", "score", column):
+        if name in (*KEY_COLUMNS, "metric", "score", patient_column):
             continue
         if _SITE.fullmatch(name) or numbering_restarts(patients, frame[name].iloc[first_rows_of_cases]):
             sites.append(name)
@@ -399,7 +401,7 @@ def _warn_that_cases_may_group_by_patient(
             column=column.name,
         )
         return
-    groups = groups_in_names(frame["case"].iloc[first_rows_of_cases].astype(TEXT))
+    groups = patient_groups_in_case_names(frame["case"].iloc[first_rows_of_cases].astype(TEXT))
     if groups is None:
         return
     extracted = f"scores['case'].astype('str').str.extract({groups.pattern!r}, expand=False)"

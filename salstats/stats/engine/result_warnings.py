@@ -167,8 +167,11 @@ def warn_rare_tasks_in_averages(
         )
 
 
-def is_beyond_range(estimates: pd.DataFrame) -> NDArray[np.bool_]:
-    """Find rows of an estimates frame with a finite limit outside the range of possible values."""
+def has_limit_beyond_range(estimates: pd.DataFrame) -> NDArray[np.bool_]:
+    """Mask rows of an estimates frame with a limit, but not the estimate, beyond the possible range.
+
+    Limits that are not finite do not count.
+    """
     if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
         return np.zeros(len(estimates), dtype=bool)
     lowest, highest = _possible_range(estimates)
@@ -207,7 +210,7 @@ def _possible_range(estimates: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 def warn_beyond_range(estimates: pd.DataFrame) -> None:
     """Warn of limits outside the range of possible values."""
-    is_beyond = is_beyond_range(estimates)
+    is_beyond = has_limit_beyond_range(estimates)
     if not is_beyond.any():
         return
     row = estimates[is_beyond].iloc[0]

@@ -35,7 +35,7 @@ def equal_share_text_if_no_spread(values: np.ndarray, test: str) -> str:
     return ""
 
 
-def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
+def robust_correlation_coefficient(x: np.ndarray, y: np.ndarray, test: str) -> float:
     """Compute the percentage bend or biweight correlation, NaN where a variable has no spread."""
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
@@ -52,7 +52,7 @@ def robust_correlation_with_test(x: np.ndarray, y: np.ndarray, test: str) -> Coe
 
     pingouin's P value, which is not used, is 0 from |r| = 0.999995 on.
     """
-    r = float(np.clip(robust_estimate(x, y, test), -1, 1))
+    r = float(np.clip(robust_correlation_coefficient(x, y, test), -1, 1))
     if is_perfect(r, len(x)):
         return perfect_correlation(r)
     return coefficient_with_t_test(r, df=len(x) - 2)

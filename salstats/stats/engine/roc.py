@@ -103,7 +103,7 @@ def roc_area(
         variance = float(class_variances.sum() + twice_covariance)
         df = float(n_rarer - 1)
     else:
-        variance, df = _bias_reduced_variance_and_df(sums, counts, deviations)
+        variance, df = _bias_reduced_area_variance_and_df(sums, counts, deviations)
     # Terms of opposite sign may cancel, and leave a rounding error.
     if abs(variance) <= _ROUNDING * class_variances.sum():
         variance = 0.0
@@ -119,12 +119,14 @@ def placement_value_of_each_score(scores: np.ndarray, positive: NDArray[np.bool_
     values = np.empty(len(positive))
     positive_scores = scores[positive]
     negative_scores = scores[~positive]
-    values[positive] = _count_below(positive_scores, negative_scores) / len(negative_scores)
-    values[~positive] = 1 - _count_below(negative_scores, positive_scores) / len(positive_scores)
+    values[positive] = _count_below_with_ties_as_half(positive_scores, negative_scores) / len(negative_scores)
+    values[~positive] = 1 - _count_below_with_ties_as_half(negative_scores, positive_scores) / len(
+        positive_scores
+    )
     return values
 
 
-def _count_below(scores: np.ndarray, reference_scores: np.ndarray) -> np.ndarray:
+def _count_below_with_ties_as_half(scores: np.ndarray, reference_scores: np.ndarray) -> np.ndarray:
     """Count the reference scores below each score; equal ones count one half."""
     ordered = np.sort(reference_scores)
     n_below = np.searchsorted(ordered, scores, "left")
@@ -132,7 +134,7 @@ def _count_below(scores: np.ndarray, reference_scores: np.ndarray) -> np.ndarray
     return (n_below + n_at_or_below) / 2
 
 
-def _bias_reduced_variance_and_df(
+def _bias_reduced_area_variance_and_df(
     sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray
 ) -> tuple[float, float]:
     """Return the CR2 variance of the mean of V10 plus the mean of V01, and its degrees of freedom.

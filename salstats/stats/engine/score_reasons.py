@@ -46,19 +46,19 @@ def missing_reasons(scores: pd.DataFrame, *, only_where_undefined: bool = True) 
     return np.where(is_undefined, row_reasons, "")
 
 
-def has_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return True for rows whose finding is absent by label or reason, even if they have a score."""
+def is_row_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
+    """Mask the rows whose own finding is absent by label or reason, even if they have a score."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
     return np.isin(missing_reasons(scores, only_where_undefined=False), ABSENT_REASONS)
 
 
-def is_score_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return True for rows that have no score because the finding is absent."""
+def is_missing_for_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
+    """Mask the rows that have no score because the finding is absent."""
     is_missing = scores["score"].isna().to_numpy(dtype=bool)
     if not is_missing.any():
         return is_missing
-    return has_absent_finding(scores) & is_missing
+    return is_row_of_absent_finding(scores) & is_missing
 
 
 def pair_lacks_score_of_absent_finding(pairs: pd.DataFrame) -> NDArray[np.bool_]:
@@ -68,7 +68,7 @@ def pair_lacks_score_of_absent_finding(pairs: pd.DataFrame) -> NDArray[np.bool_]
     """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
-    is_absent_pair: NDArray[np.bool_] = is_score_of_absent_finding(pairs) | is_score_of_absent_finding(
+    is_absent_pair: NDArray[np.bool_] = is_missing_for_absent_finding(pairs) | is_missing_for_absent_finding(
         reference_scores
     )
     return is_absent_pair
@@ -143,7 +143,7 @@ def estimate_masks_by_separating_columns(
         yield block, separating_columns
 
 
-def by_values_where_finding_is_absent(
+def by_values_of_observations_with_absent_finding(
     data: pd.DataFrame, variables: Sequence[str], by: Sequence[str]
 ) -> pd.DataFrame:
     """Return the grouping columns of the rows of data that lack a variable because their finding is absent.
@@ -164,7 +164,7 @@ def by_values_where_finding_is_absent(
     """
     if not set(SCORES_COLUMNS) <= set(data.columns):
         return data.iloc[:0][list(by)]
-    rows = data[is_score_of_absent_finding(data)]
+    rows = data[is_missing_for_absent_finding(data)]
     metrics = [n for n in variables if n not in data.columns]
     if metrics:
         # metrics are variables of one observation, and rows of absent findings have no score

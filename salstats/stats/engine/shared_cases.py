@@ -17,7 +17,7 @@ from salstats.stats.engine.grouping import AVERAGE, group_labels, joined_group_l
 from salstats.stats.engine.score_reasons import (
     count_rows_per_estimate,
     estimate_masks_by_separating_columns,
-    has_absent_finding,
+    is_row_of_absent_finding,
 )
 
 #: Largest share of missing cases without a caution, as a few undefined scores are ordinary.
@@ -198,7 +198,7 @@ def add_n_shared_and_cautions(
 def warn_of_different_cases(blocks: Sequence[RowsWithCaseCounts], remedy: Callable[[], Message]) -> None:
     """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
     for block in blocks:
-        texts = [text for text in texts_of_n_missing_cases(block.cases) if text]
+        texts = [text for text in missing_cases_text_or_empty_by_method(block.cases) if text]
         if texts and not block.is_average:
             warn(
                 "methods have scores of different cases: ",
@@ -227,7 +227,7 @@ def case_counts_by_block(
     absent = None
     if defined is None:
         defined = frame["score"].notna().to_numpy()
-        absent = has_absent_finding(frame)
+        absent = is_row_of_absent_finding(frame)
     blocks = []
     for rows, columns in estimate_masks_by_separating_columns(estimates, by, frame):
         if "method" not in columns:
@@ -243,7 +243,7 @@ def case_counts_by_block(
     return blocks
 
 
-def warn_and_mark_left_out_cases(
+def warn_and_add_caution_of_left_out_cases(
     estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: Message
 ) -> pd.DataFrame:
     """Warn, and add a caution to estimates, where a method lacks many cases, which are left out for all.
@@ -260,8 +260,10 @@ def warn_and_mark_left_out_cases(
         Advice that leaves out fewer cases, for the warning.
     """
     frame = codes.frame
-    cases = case_counts_of_methods(codes, by, frame["score"].notna().to_numpy(), has_absent_finding(frame))
-    texts = [text for text in texts_of_n_missing_cases(cases) if text]
+    cases = case_counts_of_methods(
+        codes, by, frame["score"].notna().to_numpy(), is_row_of_absent_finding(frame)
+    )
+    texts = [text for text in missing_cases_text_or_empty_by_method(cases) if text]
     if not texts:
         return estimates
     warn(
@@ -276,8 +278,8 @@ def warn_and_mark_left_out_cases(
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def texts_of_n_missing_cases(cases: CaseCountsOfMethods) -> list[Message]:
-    """Write how many cases each method lacks; the message is empty for methods that do not lack many."""
+def missing_cases_text_or_empty_by_method(cases: CaseCountsOfMethods) -> list[Message]:
+    """Return a text on the cases that each method lacks, which is empty for methods that do not lack many."""
     texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)
     if not rows.size:
@@ -336,7 +338,7 @@ def advice_to_count_left_out_cases(reference: str) -> Message:
     return Message(Call("case_flow", ("scores",), options), " says how many are left out and why")
 
 
-def warn_and_mark_incomplete_pairs(
+def warn_and_add_caution_of_incomplete_pairs(
     estimates: pd.DataFrame,
     one_sided: pd.DataFrame,
     scores: pd.DataFrame,

@@ -77,14 +77,14 @@ def _sign_flip_p_value(unit_shares_of_statistic: np.ndarray, tie_weight: float) 
         whole_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
     else:
         return _saddlepoint_p_value(sizes, abs(statistic))
-    shares = _pattern_shares_by_shift_algorithm(whole_sizes.astype(np.int64), is_opposed)
+    shares = _shares_of_sign_patterns_further_and_as_far(whole_sizes.astype(np.int64), is_opposed)
     if is_zero:
         # Every pattern is at least as far from 0, and the patterns with a statistic of 0 are ties.
         return 1 - (1 - tie_weight) * shares.as_far
     return 2 * (shares.further + tie_weight * shares.as_far)
 
 
-class _PatternShares(NamedTuple):
+class _SharesFurtherAndAsFar(NamedTuple):
     """Shares of all patterns of signs, of those whose statistic has the same sign as that of the data."""
 
     #: Patterns whose statistic is further from 0 than that of the data.
@@ -93,8 +93,12 @@ class _PatternShares(NamedTuple):
     as_far: float
 
 
-def _pattern_shares_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np.bool_]) -> _PatternShares:
-    """Count the patterns of signs of sizes that are whole numbers, by the shift algorithm.
+def _shares_of_sign_patterns_further_and_as_far(
+    sizes: np.ndarray, is_opposed: NDArray[np.bool_]
+) -> _SharesFurtherAndAsFar:
+    """Return the shares of sign patterns whose sum is further from 0 than the data's, and exactly as far.
+
+    `sizes` are whole numbers, so that the shift algorithm counts the patterns.
 
     See Streitberg and Roehmel (1986).
     """
@@ -109,7 +113,7 @@ def _pattern_shares_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np
     # A unit larger than the opposed sum must have the sign of the statistic.
     n_larger = int((~can_be_opposed).sum())
     share_of_larger_units = 0.5**n_larger
-    return _PatternShares(
+    return _SharesFurtherAndAsFar(
         further=float(shares[:-1].sum() * share_of_larger_units),
         as_far=float(shares[-1] * share_of_larger_units),
     )

@@ -145,8 +145,8 @@ def bessel_factor(n_units: np.ndarray) -> np.ndarray:
     return quiet_ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
 
-def ratio_means_and_covariance(cells: Cells, estimand: Estimand) -> RatioMeans:
-    """Return the two means of a ratio and their covariance, clustered by unit."""
+def method_and_reference_means_with_covariance(cells: Cells, estimand: Estimand) -> RatioMeans:
+    """Return the means of method and reference in each ratio, and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
     method, reference = estimand.method_and_reference_levels_of_rows(cells.means())
     n_units = cells.smallest_n_in_sample_of_cells()

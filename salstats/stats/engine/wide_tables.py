@@ -18,7 +18,7 @@ from salstats.checks import (
 )
 from salstats.errors import ColumnError, Message, MessagePart, Setting, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, checked_table_codes, coded_scores
-from salstats.stats.engine.label_columns import warn_of_correlated_labels
+from salstats.stats.engine.label_columns import warn_of_labels_taken_as_numbers
 from salstats.stats.engine.resampling_units import Unit, possible_unit_columns
 
 
@@ -47,7 +47,7 @@ def coded_wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[st
         check_columns(frame, names, "data")
         return checked_table_codes(frame, names)
     scores = coded_scores(frame, "data")
-    metrics = checked_metrics_among(frame, names)
+    metrics = names_that_are_metrics_not_columns(frame, names)
     if metrics and ("score" in names or "metric" in keep):
         clash: MessagePart = Setting("by", "metric")
         if "score" in names:
@@ -81,8 +81,10 @@ def coded_wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[st
     return wide
 
 
-def checked_metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") -> list[str]:
-    """Return the names that are metrics of a frame; each of the others must be a column.
+def names_that_are_metrics_not_columns(
+    frame: pd.DataFrame, names: Sequence[str], where: str = ""
+) -> list[str]:
+    """Return the names that are metrics of a frame, without its columns; any other name is an error.
 
     `where` follows a name in the message of an error.
     """
@@ -211,5 +213,5 @@ def correlation_table(
     for position, name in enumerate(covariates):
         covariate_values[:, position] = check_numeric(codes.frame, name, "data")
     values_by_name = dict(zip(covariates, covariate_values.T, strict=True))
-    warn_of_correlated_labels({x: x_values, y: y_values, **values_by_name})
+    warn_of_labels_taken_as_numbers({x: x_values, y: y_values, **values_by_name})
     return CorrelationTable(codes, groups, strata, x_values, y_values, covariate_values)

@@ -25,7 +25,7 @@ from salstats.stats.engine.equivalence import (
     margin_columns,
     margin_p_value,
 )
-from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.engine.one_sided_tests import one_sided_p_values_of_t_test
 from salstats.stats.models.all_pairs import tukey_frame
 from salstats.stats.models.contrast_families import multivariate_t_frame
 from salstats.stats.models.design import level_name
@@ -312,7 +312,9 @@ def _equivalence_verdict_columns(
     df = frame["df"].to_numpy(dtype=np.float64)
     df = np.where(frame["interval"] == "wald", np.inf, df)
     low, high = margin_bounds(margin, responses)
-    p_value = margin_p_value(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
+    p_value = margin_p_value(
+        lambda bound: one_sided_p_values_of_t_test(estimate, std_error, df, bound), low, high
+    )
     alpha = 1 - frame["conf_level"].to_numpy()
     is_different = is_strictly_below(frame["p_value"].to_numpy(), alpha)
     is_inside_margin = is_strictly_below(p_value, alpha)

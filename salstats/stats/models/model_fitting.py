@@ -38,15 +38,15 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
-    has_absent_finding,
     human_label_column_if_any,
-    is_score_of_absent_finding,
+    is_missing_for_absent_finding,
+    is_row_of_absent_finding,
 )
 from salstats.stats.engine.shared_cases import (
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
     case_counts_of_methods,
-    texts_of_n_missing_cases,
+    missing_cases_text_or_empty_by_method,
 )
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
@@ -141,7 +141,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             for model in formula_models
         ]
         _note_differing_reference_levels(formula_models, inference_notes)
-        has_no_finding = has_absent_finding(frame) & is_scores
+        has_no_finding = is_row_of_absent_finding(frame) & is_scores
         models += _with_n_cases_shared_by_methods(
             formula_models, groups, has_no_finding, by, data, inference_notes
         )
@@ -233,7 +233,7 @@ def _formula_data(
     warn_of_numeric_identifiers(formula, variables)
     outcome = formula.columns[0]
     # Absent findings are marked in scores frames only.
-    absent = is_score_of_absent_finding(frame.assign(score=frame[outcome])) & is_scores
+    absent = is_missing_for_absent_finding(frame.assign(score=frame[outcome])) & is_scores
     if errors in MIXED_MODEL_ERRORS:
         all_rows = np.arange(len(frame))
         check_random_effects_are_identified(
@@ -474,7 +474,7 @@ def _with_n_cases_shared_by_methods(
         if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype(TEXT)
-        missing_by_method = dict(zip(methods, texts_of_n_missing_cases(cases), strict=True))
+        missing_by_method = dict(zip(methods, missing_cases_text_or_empty_by_method(cases), strict=True))
         for position in positions:
             model = models[position]
             texts = list(missing_by_method.values())

@@ -11,8 +11,11 @@ from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores_without_warnings
 from salstats.stats.engine.comparisons import MISSING_SIDE, all_pairs_with_reference_score
 from salstats.stats.engine.score_reasons import ABSENT, pair_lacks_score_of_absent_finding
-from salstats.stats.engine.shared_cases import advice_to_count_left_out_cases, warn_and_mark_incomplete_pairs
-from salstats.stats.engine.wide_tables import checked_metrics_among, metric_columns
+from salstats.stats.engine.shared_cases import (
+    advice_to_count_left_out_cases,
+    warn_and_add_caution_of_incomplete_pairs,
+)
+from salstats.stats.engine.wide_tables import metric_columns, names_that_are_metrics_not_columns
 from salstats.stats.models.formulas import Formula
 
 
@@ -45,7 +48,7 @@ def _checked_metrics(data: pd.DataFrame, formula: Formula, reference: str | None
 
     A column in the formula that the frame drops or replaces raises FormulaError.
     """
-    metrics = checked_metrics_among(data, formula.columns, f" in {formula.text!r}")
+    metrics = names_that_are_metrics_not_columns(data, formula.columns, f" in {formula.text!r}")
     _check_no_replaced_column_is_named(formula, metrics, reference)
     return metrics
 
@@ -167,7 +170,7 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
     comparisons = pd.DataFrame({"method": paired["method"].unique()})
     n_pairs = comparisons["method"].map(paired.loc[complete, "method"].value_counts())
     comparisons["n_pairs"] = n_pairs.fillna(0).astype(np.int64)
-    warn_and_mark_incomplete_pairs(
+    warn_and_add_caution_of_incomplete_pairs(
         comparisons, one_sided, paired, remedy=advice_to_count_left_out_cases(reference)
     )
 

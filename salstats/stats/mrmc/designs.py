@@ -11,7 +11,7 @@ from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, are_equal_cells, dataset_and_case_columns
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.score_reasons import is_score_of_absent_finding
+from salstats.stats.engine.score_reasons import is_missing_for_absent_finding
 from salstats.stats.engine.shared_cases import has_many_missing
 from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings
 
@@ -147,7 +147,7 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
         readers=codes.combined(["reader"]),
         units=units,
         scores=check_numeric(frame, "score"),
-        absent=is_score_of_absent_finding(frame),
+        absent=is_missing_for_absent_finding(frame),
         truth=truth,
         label=str(label),
     )

@@ -28,7 +28,7 @@ from salstats.stats.engine.equivalence import (
 )
 from salstats.stats.engine.grouping import group_label, joined_group_labels, metric_of_each_key
 from salstats.stats.engine.limits import t_limits
-from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.engine.one_sided_tests import one_sided_p_values_of_t_test
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.mrmc.analysis import GroupFigures, checked_mrmc_options, figures_of_groups
@@ -418,7 +418,7 @@ def _margin_columns_of_differences(
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
     warn_of_margin_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
-    p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
+    p_value = margin_p_value(partial(one_sided_p_values_of_t_test, estimate, std_error, df), low, high)
     is_shown = is_strictly_below(p_value, 1 - level)
     return margin_columns(
         verdict_without_margin, metrics, MarginTest(low, high, p_value), is_shown, score_sign=1

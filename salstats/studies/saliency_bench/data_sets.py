@@ -20,7 +20,7 @@ from salstats.errors import SalstatsError
 from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
-from salstats.stats.engine.score_reasons import has_absent_finding
+from salstats.stats.engine.score_reasons import is_row_of_absent_finding
 from salstats.studies.declarations import ItemResult
 from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saliency_bench.cell_means import Benchmark
@@ -56,7 +56,7 @@ def table_1_data_sets(benchmark: Benchmark) -> ItemResult | None:
 
 def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
     """Return the number of patients, images and so on, and quartiles of the size of findings."""
-    is_present = ~has_absent_finding(scores)
+    is_present = ~is_row_of_absent_finding(scores)
     if "label" in scores:
         # A data set may have no labels while others do; then only a reason says that a finding is absent.
         is_present &= scores["label"].isna().to_numpy() | (scores["label"] == 1).to_numpy()

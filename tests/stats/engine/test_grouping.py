@@ -271,7 +271,7 @@ def test_cases_with_different_numbers_of_rows_are_told():
     # readers apart, as many rows for each case, cases that count alike, and undefined scores
     assert group_means(frame, by=("method", "reader")) == []
     assert group_means(frame.iloc[1:]) == []
-    assert group_means(frame, equal_unit_weights=True) == []
+    assert group_means(frame, units_are_weighted_later=True) == []
     assert group_means(frame.assign(score=[np.nan, 0.2, 0.3, 0.4])) == []
     assert group_means(frame.assign(score=np.nan)) == []
     assert group_means(frame.drop(columns="reader").iloc[1:]) == []

@@ -17,7 +17,7 @@ from salstats.stats.engine.inference import (
     checked_options,
     estimates_at_levels,
     infer,
-    moments_and_n_defined,
+    mean_sd_and_n_defined,
     replicate,
 )
 
@@ -66,7 +66,7 @@ def target():
 
 def test_moments_leave_out_undefined_replicates():
     replicates = np.array([[1.0, np.nan, np.nan], [3, 2, np.nan], [8, np.nan, np.nan]])
-    mean, deviation, n = moments_and_n_defined(replicates)
+    mean, deviation, n = mean_sd_and_n_defined(replicates)
     np.testing.assert_array_equal(mean, [4, 2, np.nan])
     np.testing.assert_allclose(deviation, [np.std([1, 3, 8], ddof=1), np.nan, np.nan])
     assert n.tolist() == [3, 1, 0]

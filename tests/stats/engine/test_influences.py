@@ -13,7 +13,7 @@ from salstats.stats.engine.influences import (
 )
 from salstats.stats.engine.partial_correlation import residuals_on_covariates
 from salstats.stats.engine.repeated_measures import deviations_from_unit_means
-from salstats.stats.engine.robust_correlation import robust_estimate
+from salstats.stats.engine.robust_correlation import robust_correlation_coefficient
 
 COEFFICIENTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
 
@@ -117,7 +117,7 @@ def test_influences_of_robust_correlations_vary_as_resampled_units_do(test: str)
     resampled = []
     for drawn in rng.integers(0, len(rows_of), (n_draws, len(rows_of))):
         rows = np.concatenate([rows_of[i] for i in drawn])
-        resampled.append(robust_estimate(x[rows], y[rows], test))
+        resampled.append(robust_correlation_coefficient(x[rows], y[rows], test))
     std_error = np.sqrt((np.bincount(units, found) ** 2).sum()) / len(x)
     # the bootstrap's own error is 2.5 %, the rest is of the order 1 / units
     assert_allclose(std_error, np.std(resampled), rtol=0.1)

@@ -14,7 +14,11 @@ import salstats as ss
 from salstats.cli.app import run
 from salstats.errors import SalstatsWarning, Setting
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.patient_structure import groups_in_names, numbered_names, numbering_restarts
+from salstats.stats.engine.patient_structure import (
+    numbered_names,
+    numbering_restarts,
+    patient_groups_in_case_names,
+)
 from salstats.stats.engine.resampling_units import resolve_unit
 
 SCHEMES = pd.read_csv(Path(__file__).parent / "case_names.csv", keep_default_na=False)
@@ -152,7 +156,7 @@ def proposal_of(study):
         return units.codes
     if not caught:
         return None
-    groups = groups_in_names(study["case"])
+    groups = patient_groups_in_case_names(study["case"])
     return study["lesion_id"] if groups is None else study["case"].str.extract(groups.pattern)[0]
 
 

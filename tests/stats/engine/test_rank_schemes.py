@@ -12,7 +12,7 @@ import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, make_signed_rank_test
-from salstats.stats.engine.rankings import RankingOptions, rank_methods
+from salstats.stats.engine.rankings import RankingOptions, values_to_rank_methods_by
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "challenger"
 #: R prints 15 digits.
@@ -48,7 +48,7 @@ def frame(values, **columns):
 def test_values_and_ranks_of_every_draw_are_challengers(scores, draws, ranks, scheme, ties):
     options = checked_options("rank", "percentile", 0.95, 10, 0, draws)
     asked = RankingOptions(["task"], "case", "complete", None, scheme, ties)
-    found = rank_methods(scores, asked, options)
+    found = values_to_rank_methods_by(scores, asked, options)
     theirs = ranks[(ranks["scheme"] == scheme) & (ranks["ties"] == ties)]
     wide = {
         name: theirs.pivot_table(index="draw", columns=["task", "method"], values=name)

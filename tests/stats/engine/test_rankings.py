@@ -7,7 +7,12 @@ from tests_support import raises, warns
 
 from salstats.errors import ColumnError, Setting, ValueRangeError
 from salstats.stats.engine.inference import checked_options
-from salstats.stats.engine.rankings import RankingOptions, direction_sign, rank_methods, ranking_group_columns
+from salstats.stats.engine.rankings import (
+    RankingOptions,
+    direction_sign,
+    ranking_group_columns,
+    values_to_rank_methods_by,
+)
 
 
 def frame(values, **columns):
@@ -21,7 +26,7 @@ def frame(values, **columns):
 def test_medians_of_draws_are_numpys():
     rng = np.random.default_rng(9)
     values, drawn = rng.random((21, 3)), rng.integers(0, 21, (50, 21))
-    found = rank_methods(
+    found = values_to_rank_methods_by(
         frame(values), RankingOptions(None, None, "complete", None, "median", "average"),
         checked_options("rank", "percentile", 0.95, 10, 0, drawn),
     )  # fmt: skip
@@ -30,7 +35,9 @@ def test_medians_of_draws_are_numpys():
 
 def ranked(scores, pairs="complete", scheme="mean", **options):
     ranking = RankingOptions(None, None, pairs, None, scheme, "average", **options)
-    return rank_methods(scores, ranking, checked_options("rank", "percentile", 0.95, 40, 0, None))
+    return values_to_rank_methods_by(
+        scores, ranking, checked_options("rank", "percentile", 0.95, 40, 0, None)
+    )
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -90,7 +97,9 @@ def test_a_method_may_not_be_a_grouping_column():
     scores = frame(np.ones((4, 2)))
     options = checked_options("rank", "percentile", 0.95, 40, 0, None)
     with raises(ColumnError, option="by", column="method"):
-        rank_methods(scores, RankingOptions("method", None, "complete", None, "mean", "average"), options)
+        values_to_rank_methods_by(
+            scores, RankingOptions("method", None, "complete", None, "mean", "average"), options
+        )
 
 
 def test_ranks_of_cases_are_averaged_by_the_schemes_of_ranks():

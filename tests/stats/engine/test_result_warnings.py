@@ -15,8 +15,8 @@ from salstats.errors import SalstatsWarning
 from salstats.stats.engine.estimands import Estimand, Target, sum_cells
 from salstats.stats.engine.intervals import choose_interval
 from salstats.stats.engine.result_warnings import (
+    has_limit_beyond_range,
     interval_recommendation,
-    is_beyond_range,
     warn_degenerate_or_missing_limits,
     warn_undefined,
 )
@@ -152,7 +152,7 @@ def test_limits_at_impossible_values_are_said_in_the_call_the_table_and_the_figu
 def test_what_is_impossible_depends_on_the_metric_and_on_what_is_estimated(metric, term, limits, beyond):
     low, high = limits
     frame = pd.DataFrame({"metric": [metric], "term": term, "conf_low": low, "conf_high": high})
-    assert is_beyond_range(frame).tolist() == [beyond]
+    assert has_limit_beyond_range(frame).tolist() == [beyond]
 
 
 @pytest.mark.parametrize("shift", [-0.5, -2.0])
@@ -183,8 +183,8 @@ def test_more_cases_are_the_remedy_where_the_default_is_made_of_replicates():
 
 def test_frames_without_limits_have_none_at_impossible_values():
     frame = pd.DataFrame({"metric": ["iou", "iou"], "term": "mean", "conf_low": -1.0, "conf_high": 2.0})
-    assert is_beyond_range(frame).tolist() == [True, True]
-    assert is_beyond_range(frame.drop(columns="conf_high")).tolist() == [False, False]
+    assert has_limit_beyond_range(frame).tolist() == [True, True]
+    assert has_limit_beyond_range(frame.drop(columns="conf_high")).tolist() == [False, False]
 
 
 def test_more_than_1_in_100_undefined_replicates_are_told():

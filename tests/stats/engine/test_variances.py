@@ -14,7 +14,7 @@ from salstats.stats.engine.variances import (
     bessel_factor,
     drawn_variances,
     estimates_without_each_unit,
-    ratio_means_and_covariance,
+    method_and_reference_means_with_covariance,
 )
 
 # the same arithmetic in another order of summation
@@ -84,7 +84,7 @@ def test_means_and_covariance_of_independent_units_are_numpys():
     rng = np.random.default_rng(4)
     method, reference = rng.random((2, 15))
     cells, estimand = comparison_of("percent_decrease", np.arange(15), method, reference)
-    method_mean, reference_mean, covariance = ratio_means_and_covariance(cells, estimand)
+    method_mean, reference_mean, covariance = method_and_reference_means_with_covariance(cells, estimand)
     np.testing.assert_allclose([method_mean[0], reference_mean[0]], [method.mean(), reference.mean()])
     np.testing.assert_allclose(covariance[0], np.cov(method, reference) / 15, rtol=RTOL)
 

@@ -5,7 +5,11 @@ import pandas as pd
 from tests_support import raises
 
 from salstats.errors import ColumnError, ValueRangeError
-from salstats.stats.engine.wide_tables import checked_metrics_among, correlation_table, wide_table
+from salstats.stats.engine.wide_tables import (
+    correlation_table,
+    names_that_are_metrics_not_columns,
+    wide_table,
+)
 
 SCORES = pd.DataFrame(
     {
@@ -39,11 +43,11 @@ def test_a_covariate_with_two_values_for_an_observation_is_an_error():
 
 
 def test_a_name_that_is_neither_column_nor_metric_is_an_error_with_both():
-    assert checked_metrics_among(SCORES, ["age", "hit"]) == ["hit"]
+    assert names_that_are_metrics_not_columns(SCORES, ["age", "hit"]) == ["hit"]
     with raises(
         ColumnError, choices=("case", "method", "metric", "score", "age", "iou", "hit"), column="hits"
     ):
-        checked_metrics_among(SCORES, ["hits"])
+        names_that_are_metrics_not_columns(SCORES, ["hits"])
 
 
 def test_scores_and_a_metric_do_not_go_together():
