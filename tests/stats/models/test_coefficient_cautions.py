@@ -47,6 +47,25 @@ def test_a_covariate_that_few_units_hold_has_a_caution(outlier):
     assert found == ({"x": FEW_LEVERS.name} if outlier else {})
 
 
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_few_degrees_of_freedom_are_fewer_than_a_fifth_of_the_units_and_than_ten():
+    # one unit lies further and further from the others
+    rng = np.random.default_rng(4)
+    parts = []
+    for n, n_samples in ((20, 60), (80, 30)):
+        for sample in range(n_samples):
+            x = rng.standard_normal(n)
+            x[0] = 1 + sample * n / 160
+            parts.append(pd.DataFrame({"sample": f"{n}-{sample}", "x": x, "y": rng.standard_normal(n)}))
+    table = pd.concat(parts, ignore_index=True).rename_axis("case").reset_index()
+    found = ss.regress(table, "y ~ x", by="sample", unit="case")
+    has_few = found["df"] < np.minimum(0.2 * found["n_units"], 10)
+    cautions = found["caution"].astype("str")
+    assert cautions.str.contains(FEW_LEVERS.name).tolist() == has_few.tolist()
+    counts = has_few.groupby([found["n_units"], found["term"]]).mean()
+    assert counts.xs("x", level="term").between(0.1, 0.9).all()
+
+
 def test_normal_outcomes_have_no_caution_in_95_of_100_studies():
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"sample": np.repeat(np.arange(200), 20), "case": np.arange(4000)})
@@ -70,3 +89,18 @@ def test_a_difference_of_methods_has_the_caution_of_difference():
         gap = ss.difference(long, reference="human", unit="case")
         cautions.append(["caution" in frame.columns for frame in (fitted, gap)])
     assert cautions == [[False, False], [True, True]]
+
+
+def test_rows_without_units_are_looked_at_one_by_one():
+    table = scores(20, 2).pivot(index="case", columns="method", values="score")
+    gaps = pd.DataFrame({"gap": (table["cam"] - table["human"]).to_numpy()})
+    assert cautions(ss.regress(gaps, "gap ~ 1", errors="hc3")) == {"(Intercept)": OUTLYING_UNITS.name}
+    assert cautions(ss.regress(gaps.iloc[2:], "gap ~ 1", errors="hc3")) == {}
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_random_effects_and_a_perfect_fit_have_no_outlying_units():
+    frame = scores(20, 2)
+    assert cautions(ss.regress(frame, "iou ~ method + (1|case)", by=())) == {}
+    perfect = frame.assign(score=frame["method"].eq("cam") / 2)
+    assert cautions(ss.regress(perfect, "iou ~ method", by=())) == {}

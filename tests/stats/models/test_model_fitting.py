@@ -197,3 +197,48 @@ def test_the_weights_of_a_fit_are_called_as_given_and_units_always_unit():
     assert "weights" not in ss.regress(rows, "y ~ x")
     for given, name in {"unit": "unit", "patient": "unit", "n_images": "n_images"}.items():
         assert set(ss.regress(rows, "y ~ x", weights=given)["weights"]) == {name}
+
+
+def test_columns_that_span_0_to_1_are_normalized():
+    x = np.linspace(0, 1, 30)
+    rows = pd.DataFrame({"y": np.sin(7 * x), "x": x, "half": x / 2, "twice": 2 * x**2, "binary": x.round()})
+    table = ss.regress(rows, "y ~ x + twice + binary", errors="hc3")
+    found = table.set_index("term")["normalized"].fillna(False).astype(bool)
+    assert found.to_dict() == {"(Intercept)": False, "x": True, "twice": False, "binary": False}
+    assert "normalized" not in ss.regress(rows, "y ~ half", errors="hc3")
+
+
+def test_models_of_methods_on_different_cases_are_marked():
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame({"case": np.tile([f"c{i:02d}" for i in range(30)], 3), "metric": "iou"})
+    scores = scores.assign(method=np.repeat(["a", "b", "c"], 30), score=rng.uniform(size=90))
+    scores["x"] = np.tile(rng.normal(size=30), 3)
+    few = scores[(scores["method"] != "c") | (scores["case"] >= "c12")]
+    with warns_too(match="c lacks 12 of 30"):
+        by_method = ss.regress(few, "iou ~ x").drop_duplicates("method").set_index("method")
+    assert by_method["caution"].notna().to_dict() == {"a": False, "b": False, "c": True}
+    assert set(by_method["n_shared"]) == {18}
+    with warns_too(match="c lacks 12 of 30"):
+        pooled = ss.regress(few, "iou ~ x + method")
+    assert pooled["caution"].notna().all()
+    assert "caution" not in ss.regress(scores, "iou ~ x + method")
+
+
+def test_names_of_a_table_are_checked():
+    rows = pd.DataFrame({"case": ["a", "a ", *"bcdefgh"], "x": np.arange(9.0), "y": np.arange(9.0) ** 2})
+    with raises(ColumnError, column="case"):
+        ss.regress(rows, "y ~ x", errors="hc3")
+    with warns_too(column="iou"):
+        ss.regress(rows.assign(case=list("abcdefghi"), iou=2 + rows["y"]), "iou ~ x", errors="hc3")
+
+
+def test_missing_patients_matter_only_where_errors_are_clustered():
+    rows = pd.DataFrame({"patient": [None, None, None, *"aabbccddee"], "x": np.arange(13) % 5.0})
+    rows["y"] = np.sin(np.arange(13))
+    assert ss.regress(rows, "y ~ x", errors="hc3")["n"].tolist() == [13, 13]
+    with warns_too(match="8 units of 13 rows"):
+        clustered = ss.regress(rows, "y ~ x", errors="cr2")
+    assert (clustered["unit"].tolist(), clustered["n_units"].tolist()) == (["patient"] * 2, [8, 8])
+    alone = ss.regress(rows.drop(columns="patient"), "y ~ x", errors="cr2")
+    assert alone["unit"].tolist() == ["row", "row"]
+    assert alone["n_units"].tolist() == [13, 13]

@@ -174,3 +174,21 @@ def test_a_group_without_estimates_has_no_components(readings):
         fit = ss.fit(both, CROSSED, by="site")
     assert set(fit.variance_components()["site"]) == {"a"}
     assert set(fit.random_effects()["site"]) == {"a"}
+
+
+def test_a_summary_has_the_estimates_of_the_components(readings):
+    fit = ss.fit(readings, SLOPES)
+    columns = ["group", "term", "parameter", "estimate", "std_dev", "n_groups"]
+    expected = fit.variance_components()[columns]
+    found = fit.summary().random_effects[columns]
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-9, check_dtype=False)
+
+
+def test_without_estimates_there_are_no_rows_and_without_random_effects_no_columns(readings):
+    exact = readings.assign(score=readings["modality"].eq("A") / 2)
+    with warns(column="estimate"):
+        fit = ss.fit(exact, CROSSED)
+    assert len(fit.random_effects()) == 0
+    assert list(fit.random_effects().columns) == list(ss.fit(readings, CROSSED).random_effects().columns)
+    assert fit.glance()["n_reader"].isna().all()
+    assert "singular" not in ss.fit(readings, "score ~ modality", unit="case").glance()

@@ -102,3 +102,15 @@ def test_an_interval_as_wide_as_the_goal_reaches_it():
     results = pd.DataFrame({"conf_low": [0.0, 0.25, -0.25], "conf_high": [0.25, 0.375, 0.25]})
     reached = Plan("difference", 0.95, width=0.25).reaches_goal(results)
     np.testing.assert_array_equal(reached, [True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("term", "function"), [("difference", ss.difference), ("percent_decrease", ss.percent_decrease)]
+)
+def test_a_plan_analyses_scores_by_its_options(term, function):
+    sampler = StudySampler(move_pilot(clustered(40), "difference", -0.1, "gain"), 9, 4)
+    frame = frame_of_pairs(sampler.draw_pairs(range(1)), "gain")
+    options = {"interval": "cr2", "test": "wild", "level": 0.9, "margin": 5.0, "n_replicates": 200}
+    plan = Plan(term, options["level"], options["margin"], None, "cr2", "wild", 200)
+    found = plan.analyse(frame, reference="human", unit="patient")
+    pd.testing.assert_frame_equal(found, function(frame, reference="human", unit="patient", **options))

@@ -43,6 +43,26 @@ def test_fit_meets_its_definition(slopes, reml):
     np.testing.assert_allclose(found.fitted, fitted, rtol=1e-9)
 
 
+def test_likelihoods_are_restricted_unless_that_is_declined(slopes):
+    log_likelihood = fit_mixed(*slopes).log_likelihood
+    assert log_likelihood == fit_mixed(*slopes, reml=True).log_likelihood
+    assert log_likelihood != fit_mixed(*slopes, reml=False).log_likelihood
+
+
+@pytest.mark.parametrize("reml", [True, False], ids=["REML", "ML"])
+def test_the_errors_of_a_balanced_design_are_those_of_its_mean_squares(reml):
+    # sigma^2 is the mean square within cases, here with 60 degrees of freedom, and its variance is 2 sigma^4
+    # / 60, so that the error of sigma is sigma times the root of 1 / 120.
+    rng = np.random.default_rng(4)
+    codes = np.repeat(np.arange(20), 4)
+    matrix = np.ones((80, 1))
+    response = 100 * (rng.normal(size=20)[codes] + rng.normal(size=80))
+    term = RandomTerm("case", ("(Intercept)",), codes, 20, 7 * matrix)
+    found = fit_mixed(matrix, response, [term], reml=reml)
+    error = np.sqrt(found.scaled_parameter_covariance[-1, -1])
+    np.testing.assert_allclose(error / found.scaled_sigma, np.sqrt(1 / 120), rtol=1e-6)
+
+
 def test_variance_of_no_use_is_zero_and_said(slopes):
     matrix, response, terms = slopes
     # within a case all agree
