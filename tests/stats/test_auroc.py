@@ -11,7 +11,7 @@ from tests_support import raises, warns
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.auroc import auroc
-from salstats.stats.engine.cautions import INCOMPLETE_PAIRS
+from salstats.stats.engine.cautions import FEW_EVENTS, INCOMPLETE_PAIRS
 from salstats.stats.engine.roc import roc_area
 
 # R's manifest promises 1e-9
@@ -425,6 +425,26 @@ def test_a_method_is_compared_with_a_method_on_the_same_cases(drawn_scores, draw
     columns = ["task", "estimate", "std_error", "df", "p_value", "n", "n_missing", "n_units", "verdict"]
     pd.testing.assert_frame_equal(found[columns], same[columns])
     assert (found[["method", "reference"]] == ["gradcam", "human"]).all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("n_misranked", "is_few"),
+    [({"a": 14}, True), ({"a": 16}, False), ({"a": 4, "b": 24}, True), ({"a": 4, "b": 26}, False)],
+)
+def test_few_misranked_pairs_have_a_caution(n_misranked, is_few):
+    # Of 10 x 20 pairs each score misranks some; ten times their share is compared with 0.75, of two scores
+    # with 1.25. The first positives are below all negatives but the last, others above all.
+    label = np.repeat([1, 0], [10, 20])
+    table = pd.DataFrame({"label": label})
+    for name, n in n_misranked.items():
+        n_below = np.clip(n - 19 * np.arange(10), 0, 19)
+        table[name] = np.where(label == 1, 20 - np.resize(n_below, 30) - 0.5, np.arange(30) - 10.0)
+    found = auroc(table, "a", "label", reference="b" if "b" in n_misranked else None)
+    if "b" not in n_misranked:
+        assert found["estimate"].item() == pytest.approx(1 - n_misranked["a"] / 200)
+    assert ("caution" in found.columns) == is_few
+    if is_few:
+        assert found["caution"].tolist() == [FEW_EVENTS.name]
 
 
 @pytest.mark.parametrize("lacking", ["cam", "human"])

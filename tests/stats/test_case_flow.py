@@ -225,3 +225,10 @@ def test_steps_are_numbered_from_1_in_the_order_of_stages():
     stages = flow.drop_duplicates("stage").set_index("stage")["step"]
     assert stages.tolist() == list(range(1, len(stages) + 1))
     assert len(stages) == 4
+
+
+def test_levels_keep_their_order():
+    tasks = pd.CategoricalDtype(["Mass", "Edema", "Fracture"], ordered=True)
+    flow = ss.case_flow(small().astype({"task": tasks}), by=["task", "metric"])
+    assert flow["task"].dtype == tasks
+    assert flow["task"].dropna().unique().tolist() == ["Mass", "Edema"]

@@ -1,5 +1,7 @@
 """Frames of comparisons: checked options, verdicts and columns."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -225,3 +227,21 @@ def test_a_verdict_by_flips_goes_with_the_p_value_where_a_limit_is_0():
     assert row["p_value"] == pytest.approx(1 / 32)
     assert row["conf_high"] == pytest.approx(0, abs=1e-12)
     assert row["verdict"] == "lower"
+
+
+def test_each_row_says_its_test():
+    rng = np.random.default_rng(0)
+    human, cam = rng.beta(90, 10, (2, 20))
+    fails = np.where(np.arange(20) < 2, 0.0, cam)
+    hits = paired_scores(1.0 * (human > 0.88), 1.0 * (cam > 0.92), metric="hit")
+    scores = pd.concat([paired_scores(human, cam), paired_scores(human, fails, metric="dice"), hits])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ss.difference(scores, reference="human").set_index("metric")
+        joint = ss.difference(scores, reference="human", adjust="max-t", by="metric").set_index("metric")
+        plain = ss.difference(scores, reference="human", test="signflip").set_index("metric")
+    assert found["test"].to_dict() == {"dice": "cr2", "hit": "score", "iou": "wild"}
+    assert found["interval"].to_dict() == {"dice": "cr2", "hit": "tango", "iou": "wild"}
+    # tests of one family share their flips
+    assert set(joint["test"]) == {"wild"}
+    assert set(plain["test"]) == {"signflip"}

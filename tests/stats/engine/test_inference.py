@@ -271,3 +271,31 @@ def test_an_average_of_tasks_is_no_set_of_trials():
     assert found.loc["Average", "df"] > 20
     weighted = ss.summarize(hits.assign(w=1.0 + np.arange(40) % 2), by="method", weights="w")
     assert weighted["interval"].tolist() == ["wilson_t"]
+
+
+def test_few_discordant_pairs_have_a_caution_unless_their_limits_are_of_scores_of_trials():
+    human = np.repeat([1.0, 0.0], 20)
+    cam = human.copy()
+    cam[[0, 1, 2, 25]] = 1 - cam[[0, 1, 2, 25]]
+    one = pd.DataFrame({"case": [f"c{i:02d}" for i in range(40)], "metric": "hit"})
+    hits = pd.concat([one.assign(method="human", score=human), one.assign(method="cam", score=cam)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        default = ss.difference(hits, reference="human")
+        by_t = ss.difference(hits, reference="human", interval="t")
+    assert default["interval"].tolist() == ["tango"]
+    assert "caution" not in default
+    assert by_t["caution"].tolist() == ["few events"]
+
+
+def test_two_units_have_t_limits_and_one_has_none():
+    scores = pd.DataFrame({"case": ["a", "b"], "method": "cam", "metric": "own", "score": [0.2, 0.6]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        two = ss.summarize(scores, interval="t").iloc[0]
+        one = ss.summarize(scores.iloc[:1], interval="t").iloc[0]
+    # the standard error is 0.2, and t has 1 degree of freedom
+    expected = stats.t.interval(0.95, 1, loc=0.4, scale=0.2)
+    np.testing.assert_allclose([two["conf_low"], two["conf_high"]], expected)
+    assert one["estimate"] == 0.2
+    assert np.isnan(one["conf_low"])

@@ -15,6 +15,8 @@ from salstats.cli.app import run
 from salstats.errors import SalstatsWarning, Setting
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.patient_structure import (
+    GroupingColumn,
+    find_patient_column,
     numbered_names,
     numbering_restarts,
     patient_groups_in_case_names,
@@ -341,3 +343,33 @@ def test_names_that_end_in_a_number_have_a_stem_and_a_number():
     assert names.stems.tolist()[:3] == ["P", "", ""]
     assert names.stems.isna().tolist() == [False, False, False, True, True]
     assert names.numbers.tolist()[:3] == [17, 3, 4]
+
+
+def test_groups_are_counted_with_their_cases():
+    names = [f"P{patient:02d}-{image}" for patient in range(12) for image in range(5)]
+    found = patient_groups_in_case_names(pd.Series([*names, "P90-1", "other"]))
+    # a patient of one case is a group, but too small to be counted with those of a patient's size
+    assert (found.n_groups, found.n_grouped, found.n_cases) == (13, 60, 62)
+    assert re.match(found.pattern, "P07-3")[1] == "P07"
+    ids = pd.DataFrame({"record_id": [*np.repeat(10_000 + 37 * np.arange(12), 5), 20_000, 30_000]})
+    column = find_patient_column(ids, np.arange(62))
+    assert column == GroupingColumn("record_id", n_groups=14, n_grouped=60, n_cases=62)
+
+
+def test_patients_differ_in_numbers():
+    # names with a number of their own, and names that all have the number 7
+    for n_numbered, is_found in ((9, True), (4, False)):
+        beginnings = [f"{10 + i}" for i in range(n_numbered)] + ["07"] * (12 - n_numbered)
+        letters = "abcdefghijkl"
+        names = [
+            f"{letters[i]}{letters[-i]}{n}-{image}" for i, n in enumerate(beginnings) for image in range(5)
+        ]
+        assert (patient_groups_in_case_names(pd.Series(names)) is not None) == is_found
+
+
+def test_most_cases_are_in_groups_of_a_patients_size():
+    ids = np.repeat(10_000 + 37 * np.arange(12), 5)
+    for n_alone, is_found in ((59, True), (60, False)):
+        values = [*ids, *range(50_000, 50_000 + n_alone)]
+        found = find_patient_column(pd.DataFrame({"record_id": values}), np.arange(60 + n_alone))
+        assert (found is not None) == is_found

@@ -236,6 +236,9 @@ def test_adjusted_verdicts_go_with_adjusted_p_values(three_methods):
 def test_bootstrapped_covariances_leave_adjustment_as_it_is(rated):
     options = {"figure": "auc", "label": "truth", "covariance": "bootstrap", "n_replicates": 50}
     found = ss.mrmc(rated, **options, adjust="holm")
+    assert set(found["n_replicates"]) == {50}
+    del options["n_replicates"]
+    assert set(ss.mrmc(rated, **options)["n_replicates"]) == {10_000}
     assert (
         found["p_adjusted"].dropna().tolist() == found.loc[found["term"] == "difference", "p_value"].tolist()
     )
@@ -311,3 +314,13 @@ def test_fixed_cases_with_nested_readers_are_one_way_analysis():
     assert test["statistic"] == pytest.approx(expected.statistic, rel=1e-12)
     assert test["p_value"] == pytest.approx(expected.pvalue, rel=1e-9)
     assert (test["df"], test["df_residual"]) == (2, 10)
+
+
+def test_a_margin_may_differ_by_metric_and_that_of_areas_is_called_auc(rated, drawn_readings):
+    both = pd.concat([rated, mrmc_frame(drawn_readings, "hit", "hit")])
+    found = quietly(both, margin={"hit": 0.1, "rating": 0.2})
+    differences = found[found["term"] == "difference"].set_index("metric")
+    assert differences["margin_high"].to_dict() == {"hit": 0.1, "rating": 0.2}
+    assert found.loc[found["term"] != "difference", "margin_high"].isna().all()
+    areas = quietly(rated, figure="auc", label="truth", margin={"auc": 0.15})
+    assert the(areas, "difference")["margin_low"] == -0.15
