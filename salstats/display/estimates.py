@@ -147,8 +147,8 @@ class Estimates:
         return np.array([value is True for value in self.row_values("exponentiated")], dtype=bool)
 
     @cached_property
-    def has_limits(self) -> NDArray[np.bool_]:
-        """True for each row that has a limit."""
+    def has_any_limit(self) -> NDArray[np.bool_]:
+        """True for each row that has at least one of its two limits."""
         has_low = ~np.isnan(self.numbers("conf_low"))
         has_high = ~np.isnan(self.numbers("conf_high"))
         return has_low | has_high
@@ -163,7 +163,7 @@ class Estimates:
     @cached_property
     def has_estimate_and_limit_or_p_value(self) -> NDArray[np.bool_]:
         """True for each row whose estimate has a limit or a P value, by which it may be significant."""
-        return self.has_estimate & (self.has_limits | ~np.isnan(self.p_values_adjusted_if_any))
+        return self.has_estimate & (self.has_any_limit | ~np.isnan(self.p_values_adjusted_if_any))
 
     @cached_property
     def is_over_tasks(self) -> NDArray[np.bool_]:
@@ -202,8 +202,8 @@ class Estimates:
         return None if term is None else str(term)
 
     @cached_property
-    def simultaneous_level(self) -> float | None:
-        """Level at which all limits of a family hold together, None where each holds on its own."""
+    def family_level_if_simultaneous(self) -> float | None:
+        """Family level at which all limits of a family hold together, None where each holds on its own."""
         family_level = self.only_value("family_level")
         if family_level is None:
             return None

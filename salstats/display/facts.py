@@ -61,17 +61,17 @@ _MAX_NAMED_VALUES = 6
 
 
 @dataclass(frozen=True)
-class EstimateLimits:
-    """The limits of estimates.
+class LimitFacts:
+    """Facts on the limits of estimates.
 
     Attributes
     ----------
     rows : Estimates
-        The estimates that have limits.
+        The estimates that have at least one limit.
     levels : tuple of float
         Their confidence levels.
-    simultaneous_level : float or None
-        The level at which all limits of a family hold together, None where each holds on its own.
+    family_level_if_simultaneous : float or None
+        The family level at which all limits of a family hold together, None where each holds on its own.
     n_without : int
         Number of estimates that have no limits.
     any_infinite, any_beyond : bool
@@ -80,7 +80,7 @@ class EstimateLimits:
 
     rows: Estimates
     levels: tuple[float, ...]
-    simultaneous_level: float | None
+    family_level_if_simultaneous: float | None
     n_without: int
     any_infinite: bool
     any_beyond: bool
@@ -89,8 +89,10 @@ class EstimateLimits:
     def name(self) -> str:
         """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
         name = limits_name_without_level(self.rows.distinct_values("term") or ["mean"])
-        if self.simultaneous_level is not None:
-            return f"simultaneous {level_text_without_percent_sign(self.simultaneous_level)}% {name}"
+        if self.family_level_if_simultaneous is not None:
+            return (
+                f"simultaneous {level_text_without_percent_sign(self.family_level_if_simultaneous)}% {name}"
+            )
         if len(self.levels) != 1:
             return name
         return f"{rounded_level_text_without_percent_sign(self.levels[0])}% {name}"
@@ -106,15 +108,15 @@ class EstimateLimits:
         return [str(kind) for kind in self.rows.distinct_values("interval")]
 
 
-def limits_of(estimates: Estimates) -> EstimateLimits:
-    """Return the limits of estimates."""
-    rows = estimates.subset(estimates.has_limits)
+def limit_facts(estimates: Estimates) -> LimitFacts:
+    """Return facts on the limits of estimates."""
+    rows = estimates.subset(estimates.has_any_limit)
     ends = np.concatenate([rows.numbers("conf_low"), rows.numbers("conf_high")])
-    return EstimateLimits(
+    return LimitFacts(
         rows=rows,
         levels=tuple(float(level) for level in np.unique(rows.non_missing_numbers("conf_level"))),
-        simultaneous_level=rows.simultaneous_level,
-        n_without=int((estimates.has_estimate & ~estimates.has_limits).sum()),
+        family_level_if_simultaneous=rows.family_level_if_simultaneous,
+        n_without=int((estimates.has_estimate & ~estimates.has_any_limit).sum()),
         any_infinite=bool(np.isinf(ends).any()),
         any_beyond=bool(has_limit_beyond_range(rows.frame).any()),
     )
@@ -122,9 +124,9 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
 
 def interval_name_with_level(estimates: Estimates) -> str:
     """Return "95% CI", "CI" where levels differ, "" where no row has limits."""
-    if not estimates.has_limits.any():
+    if not estimates.has_any_limit.any():
         return ""
-    return limits_of(estimates).name
+    return limit_facts(estimates).name
 
 
 def heading_with_interval(heading: str, estimates: Estimates, *, beside_p_values: bool = False) -> str:
@@ -214,12 +216,12 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     Where there are several kinds of intervals, `labels` name the metrics that have each. Intervals are called
     unadjusted if the P values of the estimates are adjusted, also in a figure without P values.
     """
-    if not estimates.has_limits.any():
+    if not estimates.has_any_limit.any():
         return NO_LIMITS
-    limits = limits_of(estimates)
+    limits = limit_facts(estimates)
     level = joined([f"{level_text_without_percent_sign(value)}%" for value in limits.levels], "or")
-    if limits.simultaneous_level is not None:
-        level = f"simultaneous {level_text_without_percent_sign(limits.simultaneous_level)}%"
+    if limits.family_level_if_simultaneous is not None:
+        level = f"simultaneous {level_text_without_percent_sign(limits.family_level_if_simultaneous)}%"
     if _only_p_values_are_adjusted(estimates):
         level = f"unadjusted {level}"
     interval_names = _interval_names_in_caption(limits, labels)
@@ -240,7 +242,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     return f"{sentence}."
 
 
-def _interval_names_in_caption(limits: EstimateLimits, labels: Labels | None) -> str:
+def _interval_names_in_caption(limits: LimitFacts, labels: Labels | None) -> str:
     """Return the names of all kinds of intervals in a caption."""
     kinds = {kind: _interval_name_in_caption(kind) for kind in limits.interval_column_values}
     if not kinds:
@@ -256,16 +258,17 @@ def _interval_name_in_caption(kind: str) -> str:
     return f"{record.short_label or record.label} intervals"
 
 
-def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
-    """Return in full how limits were computed: "95% CI: percentile bootstrap of patients, 1,000 replicates.".
+def confidence_limits_method_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
+    """Return in full how confidence limits were computed.
 
+    An example is "95% CI: percentile bootstrap of patients, 1,000 replicates.".
     Where there are several kinds of intervals, `labels` name the metrics that have each.
     """
-    if not estimates.has_limits.any():
+    if not estimates.has_any_limit.any():
         return NO_LIMITS
-    limits = limits_of(estimates)
+    limits = limit_facts(estimates)
     sentences = []
-    if len(limits.levels) > 1 and limits.simultaneous_level is None:
+    if len(limits.levels) > 1 and limits.family_level_if_simultaneous is None:
         levels = joined([f"{rounded_level_text_without_percent_sign(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
     if limits.interval_column_values:
@@ -282,7 +285,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
         sentences.append(IMPOSSIBLE_LIMITS)
     if limits.any_infinite:
         sentences.append("Infinite limits: the set is unbounded.")
-    if limits.simultaneous_level is not None:
+    if limits.family_level_if_simultaneous is not None:
         sentences.append(_family_sentence(limits))
     return paragraph(*sentences)
 
@@ -298,7 +301,7 @@ def _interval_name_in_note(kind: str, estimates_with_limits: Estimates) -> str:
     if record is not None and record.kind == "bootstrap":
         if unit is not None:
             text += f" of {plural(str(unit))}"
-        return text + replicates_text(rows)
+        return text + replicate_count_clause_ending(rows)
     covariance = COVARIANCES.get(str(rows.only_value("covariance")))
     if covariance is not None:
         text += f", {covariance.label} covariances"
@@ -317,23 +320,23 @@ def _interval_name_needs_clusters(record: Interval | None, rows: Estimates) -> b
     return bool((rows.numbers("n_units") < rows.numbers("n")).any())
 
 
-def _family_sentence(limits: EstimateLimits) -> str:
+def _family_sentence(limits: LimitFacts) -> str:
     """Return the levels at which all limits of a family hold together, and at which each of them does."""
-    assert limits.simultaneous_level is not None
+    assert limits.family_level_if_simultaneous is not None
     has_several_families = len(np.unique(limits.rows.non_missing_numbers("n_tests"))) > 1
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
-    simultaneous_level = rounded_level_text_without_percent_sign(limits.simultaneous_level)
+    family_level = rounded_level_text_without_percent_sign(limits.family_level_if_simultaneous)
     level_texts = dict.fromkeys(
         f"{rounded_level_text_without_percent_sign(level)}%" for level in limits.levels
     )
     levels = joined(list(level_texts), "and")
-    return f"{subject} hold together at {simultaneous_level}%, singly at {levels}."
+    return f"{subject} hold together at {family_level}%, singly at {levels}."
 
 
-def replicates_text(estimates: Estimates) -> str:
-    """Return the number of replicates as the end of a clause: ", 1,000 replicates"; "" where unknown."""
+def replicate_count_clause_ending(estimates: Estimates) -> str:
+    """Return the end of a clause with the number of replicates: ", 1,000 replicates"; "" where unknown."""
     n_replicates = estimates.only_value("n_replicates")
     if n_replicates is None:
         return ""
@@ -342,7 +345,7 @@ def replicates_text(estimates: Estimates) -> str:
 
 def population_and_caution_sentences(estimates: Estimates) -> str:
     """Return for which population limits hold, and what makes estimates doubtful."""
-    with_limits = estimates.subset(estimates.has_limits)
+    with_limits = estimates.subset(estimates.has_any_limit)
     return paragraph(
         inference_population_text(with_limits.distinct_values("inference_to")), caution_note(estimates.frame)
     )
@@ -350,7 +353,9 @@ def population_and_caution_sentences(estimates: Estimates) -> str:
 
 def limits_and_caution_note(estimates: Estimates, labels: Labels | None = None) -> str:
     """Return in full how intervals were computed, for which population, and what makes them doubtful."""
-    return paragraph(limits_sentences(estimates, labels), population_and_caution_sentences(estimates))
+    return paragraph(
+        confidence_limits_method_sentences(estimates, labels), population_and_caution_sentences(estimates)
+    )
 
 
 def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
@@ -360,7 +365,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
     """
     return paragraph(
         bars_sentence(estimates, mark=mark, labels=labels),
-        score_weights_sentence(estimates.subset(estimates.has_limits)),
+        score_weights_sentence(estimates.subset(estimates.has_any_limit)),
         population_and_caution_sentences(estimates),
     )
 
@@ -418,7 +423,7 @@ def count_sentence(
         text += ", where any is defined"
     if counted_rows.distinct_values("n_positive"):
         text += f" ({count_range_text(counted_rows.non_missing_numbers('n_positive'))} positive)"
-    return f"{text}{_missing_count_text(single_estimates, missing_adjective)}."
+    return f"{text}{_missing_count_sentence_ending(single_estimates, missing_adjective)}."
 
 
 def _model_observations_sentence(estimates: Estimates) -> str:
@@ -429,7 +434,7 @@ def _model_observations_sentence(estimates: Estimates) -> str:
     if count_of_models(estimates) > 1:
         models = "per model"
     text = f"{_observations_and_units_text(estimates, 'observation')} {models}"
-    return f"{text}{_missing_count_text(estimates, 'incomplete and left out')}."
+    return f"{text}{_missing_count_sentence_ending(estimates, 'incomplete and left out')}."
 
 
 def _has_one_observation_per_unit(estimates: Estimates) -> bool:
@@ -453,8 +458,11 @@ def _observations_and_units_text(estimates: Estimates, observation_noun: str) ->
     return f"{text} of {units_text}"
 
 
-def _missing_count_text(estimates: Estimates, missing_adjective: str) -> str:
-    """Return the numbers of missing observations as the end of a sentence: "; 0 to 3 undefined"."""
+def _missing_count_sentence_ending(estimates: Estimates, missing_adjective: str) -> str:
+    """Return the end of a sentence with the numbers of missing observations: "; 0 to 3 undefined".
+
+    It is "; none undefined" where none is missing, and "" where the numbers are unknown.
+    """
     n_missing = count_missing_without_absent(estimates.frame)
     n_missing = n_missing[~np.isnan(n_missing)]
     if not len(n_missing):
@@ -574,7 +582,7 @@ def _test_name_with_replicates(tested: Estimates, test: str) -> str:
     if record is None:
         return test
     if record.resampled:
-        return record.label + replicates_text(tested)
+        return record.label + replicate_count_clause_ending(tested)
     return record.label
 
 

@@ -71,15 +71,15 @@ def test_only_values_are_those_of_columns_with_one(estimates):
 
 def test_rows_are_described_one_by_one(estimates):
     assert estimates.has_estimate.tolist() == [True, True, False, True]
-    assert estimates.has_limits.tolist() == [True, True, False, False]
+    assert estimates.has_any_limit.tolist() == [True, True, False, False]
     assert estimates.has_estimate_and_both_limits.tolist() == [True, True, False, False]
     assert estimates.is_over_tasks.tolist() == [False, True, False, False]
     assert estimates.is_summary_row.tolist() == [False, True, False, False]
     one_sided = read_estimates(FRAME.assign(conf_high=np.nan))
-    assert one_sided.has_limits.tolist() == [True, True, False, False]
+    assert one_sided.has_any_limit.tolist() == [True, True, False, False]
     assert not one_sided.has_estimate_and_both_limits.any()
     without_low = read_estimates(FRAME.assign(conf_low=np.nan))
-    assert without_low.has_limits.tolist() == [True, True, False, False]
+    assert without_low.has_any_limit.tolist() == [True, True, False, False]
     assert not without_low.has_estimate_and_both_limits.any()
     untested = read_estimates(FRAME.assign(p_value=[np.nan, np.nan, 0.03, 0.04]))
     assert untested.has_estimate_and_limit_or_p_value.tolist() == [True, True, False, True]
@@ -154,12 +154,12 @@ def test_terms_of_mrmc_are_shown_one_at_a_time(estimates):
 
 
 def test_limits_are_of_a_family_where_each_has_a_higher_level(estimates):
-    assert estimates.simultaneous_level is None
+    assert estimates.family_level_if_simultaneous is None
     family = estimates.with_columns(family_level=0.9, conf_level=[0.95, np.nan, 0.9, 0.9])
-    assert family.simultaneous_level == 0.9
+    assert family.family_level_if_simultaneous == 0.9
     # a family of one test
-    assert family.with_columns(conf_level=0.9).simultaneous_level is None
-    assert family.with_columns(family_level=[0.8, 0.9, 0.9, 0.9]).simultaneous_level is None
+    assert family.with_columns(conf_level=0.9).family_level_if_simultaneous is None
+    assert family.with_columns(family_level=[0.8, 0.9, 0.9, 0.9]).family_level_if_simultaneous is None
 
 
 def test_the_procedure_that_a_caller_names_replaces_that_of_the_frame(estimates):

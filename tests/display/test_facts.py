@@ -17,15 +17,15 @@ from salstats.display.facts import (
     adjustment_text,
     bars_sentence,
     clustering_or_independence_sentence,
+    confidence_limits_method_sentences,
     count_sentence,
     each_distinct_text_with_groups_or_counts,
     heading_with_interval,
     heading_with_quantile_level,
     interval_caption,
     interval_name_with_level,
+    limit_facts,
     limits_and_caution_note,
-    limits_of,
-    limits_sentences,
     metrics_without_scores_sentence,
     not_drawn_sentence,
     p_value_sentence,
@@ -174,27 +174,34 @@ def test_exceptional_limits_are_named_in_captions_and_notes_and_nowhere_else(col
     exceptional = read(interval("t").assign(**columns))
     assert in_caption not in bars_sentence(plain)
     assert in_caption in bars_sentence(exceptional)
-    assert in_note not in limits_sentences(plain)
-    assert in_note in limits_sentences(exceptional)
+    assert in_note not in confidence_limits_method_sentences(plain)
+    assert in_note in confidence_limits_method_sentences(exceptional)
 
 
 def test_limits_of_several_families_hold_together_in_each():
     frame = interval("wild", family_level=0.9).assign(conf_level=[0.98, 0.99], n_tests=[5, 9])
-    assert limits_sentences(read(frame)) == (
+    assert confidence_limits_method_sentences(read(frame)) == (
         "Simultaneous 90% CI: wild cluster bootstrap. Those of a family hold together at 90%, "
         "singly at 98% and 99%."
     )
-    limits = limits_of(read(frame))
-    assert (limits.levels, limits.simultaneous_level, limits.n_without) == ((0.98, 0.99), 0.9, 0)
+    limits = limit_facts(read(frame))
+    assert (limits.levels, limits.family_level_if_simultaneous, limits.n_without) == ((0.98, 0.99), 0.9, 0)
 
 
 def test_the_name_of_an_interval_has_covariances_and_clusters():
     clustered = {"unit": "patient", "n": 5, "n_units": 3}
-    jackknife = limits_sentences(read(interval("wilson", covariance="jackknife", **clustered)))
+    jackknife = confidence_limits_method_sentences(
+        read(interval("wilson", covariance="jackknife", **clustered))
+    )
     assert jackknife == "95% CI: Wilson score, jackknife covariances, clustered by patient."
     # a regression names the clusters with its standard errors
-    assert limits_sentences(read(interval("wilson", errors="cr2", **clustered))) == "95% CI: Wilson score."
-    replicates = limits_sentences(read(interval("percentile", unit="patient", n_replicates=4000)))
+    assert (
+        confidence_limits_method_sentences(read(interval("wilson", errors="cr2", **clustered)))
+        == "95% CI: Wilson score."
+    )
+    replicates = confidence_limits_method_sentences(
+        read(interval("percentile", unit="patient", n_replicates=4000))
+    )
     assert replicates == "95% CI: percentile bootstrap of patients, 4,000 replicates."
 
 

@@ -171,18 +171,18 @@ def save_figure(
         contents += _file_contents(page, [file], size, dpi, text)
     write_files(contents)
     if len(pages) > 1:
-        _warn_of_several_page_files([file.name for _, file in pages])
+        _warn_of_one_file_per_page([file.name for _, file in pages])
     return target
 
 
-def _warn_of_several_page_files(names: Sequence[str]) -> None:
+def _warn_of_one_file_per_page(page_file_names: Sequence[str]) -> None:
     """Warn that a figure has a file for each of its pages."""
     warn(
-        f"the figure is higher than a page of {PAGE_HEIGHT_MM:.0f} mm and has {len(names)} files: "
-        f"{joined(names)}",
+        f"the figure is higher than a page of {PAGE_HEIGHT_MM:.0f} mm and has {len(page_file_names)} files: "
+        f"{joined(page_file_names)}",
         hint=Message("for one file take another ", Setting("width"), ", or fewer panels or rows"),
         option="path",
-        value=tuple(names),
+        value=tuple(page_file_names),
     )
 
 

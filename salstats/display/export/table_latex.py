@@ -65,14 +65,14 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
         if layout.turned:
             lines = ["\\begin{landscape}", *lines, "\\end{landscape}"]
     body = "\n".join(lines)
-    return "\n".join(["% Needs in the preamble:", *_preamble_comments(body), body, ""])
+    return "\n".join(["% Needs in the preamble:", *_latex_requirement_comments(body), body, ""])
 
 
-def _preamble_comments(body: str) -> list[str]:
-    """Return comments on the packages that a text needs, and on characters for which pdfLaTeX has no font."""
-    comments = [f"% {package}" for pattern, package in _PACKAGES if re.search(pattern, body)]
+def _latex_requirement_comments(latex_body: str) -> list[str]:
+    """Return comments on the packages that LaTeX needs, and on characters for which pdfLaTeX has no font."""
+    comments = [f"% {package}" for pattern, package in _PACKAGES if re.search(pattern, latex_body)]
     # pdfLaTeX has fonts for all characters up to the end of Latin Extended-A
-    signs_without_font = {sign for sign in body if sign > "\u017f"} - _PDFLATEX_SIGNS
+    signs_without_font = {sign for sign in latex_body if sign > "\u017f"} - _PDFLATEX_SIGNS
     if signs_without_font:
         # as many as one line of the comment holds
         signs = " ".join(sorted(signs_without_font)[:40])

@@ -84,7 +84,7 @@ def json_document_text(rows: TableRows) -> str:
     table = {
         "title": rows.title or None,
         "subtitle": rows.subtitle or None,
-        "columns": _column_headings(rows),
+        "columns": _headings_of_each_column(rows),
         "n_label_columns": rows.n_stub,
         "rows": row_records,
         "notes": list(rows.notes),
@@ -92,7 +92,7 @@ def json_document_text(rows: TableRows) -> str:
     return _with_plain_spaces(json.dumps(table, ensure_ascii=False, indent=2)) + "\n"
 
 
-def _column_headings(rows: TableRows) -> list[list[str]]:
+def _headings_of_each_column(rows: TableRows) -> list[list[str]]:
     """Return the headings of each column, the outermost first, empty ones left out."""
     headings: list[list[str]] = [[] for _ in rows.aligns]
     for cells in rows.head:
@@ -105,7 +105,7 @@ def _column_headings(rows: TableRows) -> list[list[str]]:
 
 def _joined_headings(rows: TableRows) -> list[str]:
     """Return the headings of each column as one text: "Grad-CAM: IoU"."""
-    return [": ".join(headings) for headings in _column_headings(rows)]
+    return [": ".join(headings) for headings in _headings_of_each_column(rows)]
 
 
 def _has_groups(rows: TableRows) -> bool:

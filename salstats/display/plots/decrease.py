@@ -354,7 +354,7 @@ def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
     is_conclusive = np.ones(len(contrasts), dtype=bool)
     p_values = np.array([p_value_adjusted_if_any(row) for row in contrasts.frame.to_dict("records")])
     has_p_values = bool((~np.isnan(p_values)).any())
-    has_limits = bool(contrasts.has_limits.any())
+    has_limits = bool(contrasts.has_any_limit.any())
     if has_limits:
         is_conclusive &= (contrasts.numbers("conf_low") > 0) | (contrasts.numbers("conf_high") < 0)
     if has_p_values:
@@ -484,7 +484,7 @@ def significance_rule_text(contrasts: Estimates, style: str, no_difference: str 
     `no_difference` is the number that means no difference.
     """
     rules = []
-    if contrasts.has_limits.any():
+    if contrasts.has_any_limit.any():
         rules.append(f"interval excludes {no_difference}")
     if contrasts.has_adjusted_p_values:
         rules.append(f"adjusted {p_below_level_text(contrasts, style)}")

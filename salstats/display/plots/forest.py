@@ -53,8 +53,8 @@ from salstats.display.plots.layout.row_panels import (
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM, PALETTE
 from salstats.display.text.covariate_units import (
+    coefficients_per_power_of_ten_units,
     has_coefficients,
-    per_covariate_units,
     without_intercepts,
 )
 from salstats.display.text.format import (
@@ -70,11 +70,11 @@ from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import contrast_pairs_as_methods
 from salstats.display.text.models import (
-    constant_model_number_columns,
     has_marginal_estimates,
     marginal_estimates_heading,
     model_and_averaging_note,
     model_note,
+    numeric_model_variables_with_one_value,
     only_outcome_text,
     variable_and_level_of_each_term,
     variances_as_standard_deviations,
@@ -198,7 +198,7 @@ def plot_forest(  # noqa: C901
     if has_coefficients(subgroup_estimates):
         if not intercept:
             subgroup_estimates = without_intercepts(subgroup_estimates)
-        subgroup_estimates = per_covariate_units(subgroup_estimates)
+        subgroup_estimates = coefficients_per_power_of_ten_units(subgroup_estimates)
     # each of these changes estimates of one kind and returns others as they are
     with_deviations = variances_as_standard_deviations(subgroup_estimates, frame_labels)
     with_pairs = contrast_pairs_as_methods(with_deviations, frame_labels)
@@ -258,7 +258,7 @@ def plot_forest(  # noqa: C901
     unnamed_columns = []
     if "task" not in row_columns:
         unnamed_columns.append("task")
-    unnamed_columns += constant_model_number_columns(prepared, row_columns)
+    unnamed_columns += numeric_model_variables_with_one_value(prepared, row_columns)
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,

@@ -468,7 +468,7 @@ def _caption_sentences(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bo
         notes.append("Estimates far from the others of their panel do not stretch its shades.")
     if drawing.n_panels > 1 and drawing.term not in (None, "mean"):
         notes.append(f"Numbers: {_quantity_text(drawing)}.")
-    estimates_with_limits = estimates.subset(estimates.has_limits)
+    estimates_with_limits = estimates.subset(estimates.has_any_limit)
     if has_limits:
         notes.append(bars_sentence(estimates_with_limits, mark="Below estimates", labels=drawing.labels))
     elif len(estimates_with_limits):

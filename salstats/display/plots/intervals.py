@@ -34,10 +34,10 @@ from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import contrast_pairs_as_methods
 from salstats.display.text.models import (
-    constant_model_number_columns,
     has_marginal_estimates,
     marginal_estimates_heading,
     model_and_averaging_note,
+    numeric_model_variables_with_one_value,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
@@ -160,7 +160,7 @@ def plot_intervals(
     # a line at zero needs no explanation
     if guides["guide"].gt(0).any():
         chance_note = "Grey line: chance."
-    unnamed_columns = constant_model_number_columns(
+    unnamed_columns = numeric_model_variables_with_one_value(
         drawing.estimates, [drawing.row_column, drawing.facet_column]
     )
     return row_figure(

@@ -481,7 +481,7 @@ def _shares_with_positions(
 def _lines_note(ranks: Estimates) -> str:
     """Return a sentence on the lines, "" where there are none."""
     level = ranks.only_value("conf_level")
-    if level is None or not ranks.has_limits.any():
+    if level is None or not ranks.has_any_limit.any():
         return ""
     percent = f"{100 * float(level):.10g}%"
     if ranks.only_value("interval") == "pairwise tests":

@@ -34,7 +34,7 @@ from salstats.display.plots.layout.figure_rows import (
 from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
-from salstats.display.text.covariate_units import per_covariate_units, without_intercepts
+from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units, without_intercepts
 from salstats.display.text.format import MINUS
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
@@ -146,7 +146,7 @@ def plot_regression(
     if not intercept:
         coefficients = without_intercepts(coefficients)
     are_ratios = is_ratio(coefficients)
-    coefficients = per_covariate_units(coefficients)
+    coefficients = coefficients_per_power_of_ten_units(coefficients)
     cut_note = ""
     if are_ratios:
         coefficients, cut_note = intervals_cut_to_log_axis(coefficients)

@@ -21,8 +21,8 @@ _DECIMALS = 3
 _CHANCE_AREA = 0.5
 
 
-def slope_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield how many slopes, of scores and of gaps, were shown to differ from 0, and how to read them."""
+def slope_significance_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield how many slopes, of scores and of gaps, significantly differ from 0, and how to read them."""
     for rows in (slopes.subset(~is_slope_of_gap_model(slopes)), slopes.subset(is_slope_of_gap_model(slopes))):
         if not np.isnan(rows.p_values_adjusted_if_any).all():
             yield _significant_slope_count_sentence(rows, wording)
@@ -92,7 +92,7 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
     if not len(defined):
         return f"{subject} could not be computed."
     has_tasks = len(correlations.distinct_values("task")) > 1
-    names = _method_and_task_names(defined, wording, has_tasks=has_tasks)
+    names = _method_and_task_text_of_each_row(defined, wording, is_task_named=has_tasks)
     texts = wording.estimate_texts(defined, _DECIMALS)
     values = named_values_text(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
@@ -109,19 +109,21 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
     return f"{sentence}."
 
 
-def _method_and_task_names(correlations: Estimates, wording: Wording, *, has_tasks: bool) -> list[str]:
-    """Return the method of each row, and its task if there are several: "Grad-CAM in Edema"."""
+def _method_and_task_text_of_each_row(
+    correlations: Estimates, wording: Wording, *, is_task_named: bool
+) -> list[str]:
+    """Return the method of each row, and its task if `is_task_named`: "Grad-CAM in Edema"."""
     methods = [wording.method(method) for method in correlations.frame["method"]]
-    if not has_tasks:
+    if not is_task_named:
         return methods
     tasks = wording.task_labels(correlations.frame["task"])
     return [f"{method} in {task}" for method, task in zip(methods, tasks, strict=True)]
 
 
-def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
+def auroc_by_task_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
     """Yield areas by task, and the tasks in which they are undefined or their interval holds 0.5."""
     predictor = wording.column(str(areas.frame["predictor"].iloc[0]))
-    subject = f"The AUROC of {predictor}{target_phrase(areas, wording)}"
+    subject = f"The AUROC of {predictor}{discriminated_outcome_phrase(areas, wording)}"
     # without tasks there is one area
     tasks = np.array([""], dtype=object)
     if "task" in areas.frame.columns:
@@ -141,22 +143,22 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
         yield f"It was undefined in {undefined_tasks}, where only one class was present."
     holds_chance = (areas.numbers("conf_low") <= _CHANCE_AREA) & (areas.numbers("conf_high") >= _CHANCE_AREA)
     if holds_chance.any():
-        yield f"The interval held 0.5 (the area of guessing){_tasks_phrase(tasks[holds_chance])}."
+        yield f"The interval held 0.5 (the area of guessing){_in_tasks_phrase(tasks[holds_chance])}."
     has_no_interval = is_defined & ~areas.has_estimate_and_both_limits
     if has_no_interval.any():
-        yield f"No interval could be given{_tasks_phrase(tasks[has_no_interval])}."
+        yield f"No interval could be given{_in_tasks_phrase(tasks[has_no_interval])}."
 
 
-def _tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
-    """Return tasks after their preposition, " in Edema"; "" where the scores have no tasks."""
+def _in_tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
+    """Return tasks after "in", " in Edema"; "" where the scores have no tasks."""
     if not tasks[0]:
         return ""
     return f" in {name_list(list(tasks), 'tasks')}"
 
 
-def target_phrase(areas: Estimates, wording: Wording) -> str:
-    """Return what an area discriminates: the presence of the finding, or a column by its label."""
-    response = str(areas.frame["response"].iloc[0])
+def discriminated_outcome_phrase(areas_under_curve: Estimates, wording: Wording) -> str:
+    """Return what areas discriminate: " for the presence of the finding", or for a column by its label."""
+    response = str(areas_under_curve.frame["response"].iloc[0])
     if response == "label" and wording.labels.user_column_label("label") is None:
         return " for the presence of the finding"
     return f" for {wording.column(response)}"

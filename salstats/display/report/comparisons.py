@@ -18,7 +18,7 @@ from salstats.display.report.wording import (
     used_adjustment_procedure,
 )
 from salstats.display.text.format import joined
-from salstats.display.text.margins import tested_margins_text
+from salstats.display.text.margins import tested_equivalence_margins_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.equivalence import sides_and_claims
@@ -59,7 +59,7 @@ def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
 def _margin_result_text(contrasts: Estimates, wording: Wording) -> str:
     """Return which methods were shown, on one metric, to lie within a margin of the reference."""
     reference = wording.method(contrasts.frame["reference"].iloc[0])
-    margin = f"a difference {tested_margins_text(contrasts, wording.labels)}"
+    margin = f"a difference {tested_equivalence_margins_text(contrasts, wording.labels)}"
     _, claims = sides_and_claims(contrasts.frame["verdict"])
     methods = contrasts.distinct_values("method")
     results = []

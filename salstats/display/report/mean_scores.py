@@ -16,7 +16,7 @@ from salstats.stats.missing_bounds import missing_bounds
 def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield each metric's mean of every method, averaged over tasks where there are several."""
     for metric, rows in wording.rows_by_metric(means):
-        yield from _mean_and_missing_task_sentences(wording.metric(metric), rows, wording)
+        yield from _mean_by_method_and_missing_task_sentences(wording.metric(metric), rows, wording)
     yield from undefined_score_bounds_sentences(means, wording)
     yield from caveat_sentences(means, wording)
 
@@ -49,8 +49,10 @@ def undefined_score_bounds_sentences(means: Estimates, wording: Wording) -> Iter
         )
 
 
-def _mean_and_missing_task_sentences(metric_name: str, means: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield the means of one metric, and the methods that lack tasks that others have."""
+def _mean_by_method_and_missing_task_sentences(
+    metric_name: str, means: Estimates, wording: Wording
+) -> Iterator[str]:
+    """Yield the mean of one metric by method, and the methods that lack tasks that others have."""
     has_averages = bool(means.is_over_tasks.any())
     rows = means
     if has_averages:

@@ -10,10 +10,10 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import (
+    discriminated_outcome_phrase,
     has_task_term,
     is_slope_of_gap_model,
     outcome_metric_of_rows,
-    target_phrase,
 )
 from salstats.display.report.case_counts import count_undefined_scores_and_absent_findings
 from salstats.display.report.mean_scores import undefined_score_bounds_sentences
@@ -22,7 +22,7 @@ from salstats.display.report.settings import has_several_values
 from salstats.display.report.template import TEMPLATE, Slots
 from salstats.display.report.wording import Wording, used_adjustment_procedure
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
-from salstats.display.text.margins import has_margins, tested_margins_text
+from salstats.display.text.margins import has_margins, tested_equivalence_margins_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.input_files import data_folder
 from salstats.metrics.records import Metric
@@ -75,7 +75,9 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
     slots |= _mean_slots(frames, wording)
     slots |= _fixed_readers_and_trainings_slots(frames)
     if "best" in frames:
-        slots |= _best_method_slots(frames.estimates("best"), wording, has_reference="difference" in frames)
+        slots |= _best_method_comparison_slots(
+            frames.estimates("best"), wording, has_reference="difference" in frames
+        )
     if "difference" in frames:
         slots |= _contrast_slots(frames, wording)
     for key in ("agreement", "patients"):
@@ -140,7 +142,7 @@ def _outcome_and_undefined_score_slots(frames: ReportFrames, wording: Wording) -
     has_continuous_metric = False
     for metric in wording.labels.order("metric", descriptions["metric"]):
         is_binary = _is_binary(descriptions[descriptions["metric"] == metric])
-        metric_texts.append(_metric_text(metric, wording, is_binary=is_binary))
+        metric_texts.append(_metric_with_range_and_direction_text(metric, wording, is_binary=is_binary))
         has_continuous_metric = has_continuous_metric or not is_binary
         record = registered_metric(metric)
         if record is not None and record.note:
@@ -177,8 +179,8 @@ def _has_imputed_scores(frame: pd.DataFrame) -> bool:
     return "undefined" in frame.columns and bool(frame["undefined"].notna().any())
 
 
-def _metric_text(metric: str, wording: Wording, *, is_binary: bool) -> str:
-    """Return a metric with its full name, range and direction."""
+def _metric_with_range_and_direction_text(metric: str, wording: Wording, *, is_binary: bool) -> str:
+    """Return a metric's label with, in parentheses, its full name, range and direction."""
     label = wording.metric(metric)
     record = registered_metric(metric)
     if record is None:
@@ -366,7 +368,7 @@ def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Word
     return sentences
 
 
-def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference: bool) -> Slots:
+def _best_method_comparison_slots(contrasts: Estimates, wording: Wording, *, has_reference: bool) -> Slots:
     """Fill the slots on the comparison of the method with the best mean with the others.
 
     With a reference, complete pairs are explained with the comparison with the reference and not again.
@@ -424,7 +426,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
     if "task" in differences.frame.columns:
         slots["on_task"] = " and task"
     if has_margins(differences):
-        slots["margin"] = tested_margins_text(differences, wording.labels)
+        slots["margin"] = tested_equivalence_margins_text(differences, wording.labels)
     if used_adjustment_procedure(differences) is not None:
         slots["margin_adjusted"] = ", adjusted likewise as a family of its own,"
     if "decrease" in frames:
@@ -546,7 +548,7 @@ def _area_slots(areas: Estimates, wording: Wording) -> Slots:
         )
     return {
         "predictor": wording.column(str(areas.frame["predictor"].iloc[0])),
-        "target": target_phrase(areas, wording),
+        "target": discriminated_outcome_phrase(areas, wording),
         "by_task": " by task" if len(areas.distinct_values("task")) > 1 else "",
         "area_interval": source,
     }

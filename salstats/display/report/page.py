@@ -65,7 +65,7 @@ def render_page(report: Report) -> str:
         script=script,
         title=escaped(report.title),
         made=escaped(origin),
-        summary=_first_screen(summary, report),
+        summary=_first_screen_of_page(summary, report),
         parts=markup_lines(*map(_folded_part, parts)),
     )
 
@@ -86,9 +86,9 @@ def _folded_part(part: _FoldedSection) -> Markup:
     return element("section", "\n", details, "\n", aria_labelledby=part.anchor)
 
 
-def _first_screen(section: Section, report: Report) -> Markup:
-    """Return the first screen: a figure, the main results, counts, and links to warnings."""
-    sentences = [element("li", with_doi_links(sentence)) for sentence in section.sentences]
+def _first_screen_of_page(summary_section: Section, report: Report) -> Markup:
+    """Return the first screen of the page: a figure, the main results, counts, and links to warnings."""
+    sentences = [element("li", with_doi_links(sentence)) for sentence in summary_section.sentences]
     blocks = [element("ul", sentences, class_="key", id="summary-text")]
     if report.counts:
         rows = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
@@ -97,9 +97,9 @@ def _first_screen(section: Section, report: Report) -> Markup:
         blocks.append(_first_warnings(report.warnings))
     blocks.append(toolbar(copy_button("summary-text", "Copy text")))
     text = element("div", "\n", markup_lines(*blocks), "\n")
-    heading = element("h2", section.title, id="summary", tabindex=-1)
+    heading = element("h2", summary_section.title, id="summary", tabindex=-1)
     first_screen = element(
-        "div", "\n", markup_lines(*map(item_block, section.items), text), "\n", class_="first"
+        "div", "\n", markup_lines(*map(item_block, summary_section.items), text), "\n", class_="first"
     )
     return element("section", "\n", markup_lines(heading, first_screen), "\n", aria_labelledby="summary")
 
@@ -133,16 +133,20 @@ def _section_part(section: Section) -> _FoldedSection:
         text.append(element("p", sentences, id=text_id))
         text.append(toolbar(copy_button(text_id, "Copy text")))
     if any(item.display is Display.OPEN for item in figures):
-        blocks = [_table_links_block(tables), *_item_blocks_folded_last(figures)]
-        blocks += [*text, *_item_blocks_folded_last(tables)]
+        blocks = [_links_to_tables_on_page(tables), *_open_item_blocks_then_folded_block(figures)]
+        blocks += [*text, *_open_item_blocks_then_folded_block(tables)]
     else:
-        blocks = [*_item_blocks_folded_last(tables), *text, *_item_blocks_folded_last(figures)]
+        blocks = [
+            *_open_item_blocks_then_folded_block(tables),
+            *text,
+            *_open_item_blocks_then_folded_block(figures),
+        ]
     hint = ", ".join(item.number for item in section.items)
     return _FoldedSection(anchor, section.title, markup_lines(*blocks), hint)
 
 
-def _table_links_block(tables: Sequence[ReportItem]) -> Markup:
-    """Return links to the tables of a section, for phones, on which wide figures have to be scrolled."""
+def _links_to_tables_on_page(tables: Sequence[ReportItem]) -> Markup:
+    """Return links to a section's tables on the page, for phones, on which wide figures have to scroll."""
     if not tables:
         return Markup()
     links: list[Child] = ["Wide figures scroll sideways. Tables of this part:"]
@@ -151,8 +155,8 @@ def _table_links_block(tables: Sequence[ReportItem]) -> Markup:
     return element("div", links, class_="narrow")
 
 
-def _item_blocks_folded_last(items: Sequence[ReportItem]) -> list[Markup]:
-    """Return the open tables or figures, then the folded ones."""
+def _open_item_blocks_then_folded_block(items: Sequence[ReportItem]) -> list[Markup]:
+    """Return a block of each open table or figure, then one block that folds all others."""
     blocks = [item_block(item) for item in items if item.display is Display.OPEN]
     folded = [item for item in items if item.display is not Display.OPEN]
     if folded:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.associations import (
-    auroc_sentences,
+    auroc_by_task_sentences,
     correlation_sentences,
-    slope_sentences,
+    slope_significance_sentences,
 )
 from salstats.display.report.comparisons import contrast_sentences
 from salstats.display.report.mean_scores import mean_sentences
@@ -17,9 +17,9 @@ _WRITERS: Mapping[str, Callable[[Estimates, Wording], Iterable[str]]] = {
     "means": mean_sentences,
     "decrease": contrast_sentences,
     "difference": contrast_sentences,
-    "regression": slope_sentences,
+    "regression": slope_significance_sentences,
     "correlation": correlation_sentences,
-    "auroc": auroc_sentences,
+    "auroc": auroc_by_task_sentences,
 }
 
 

@@ -34,7 +34,7 @@ from salstats.display.tables.marks import (
     p_value_stars,
     rarer_rows,
 )
-from salstats.display.tables.models import estimate_kind
+from salstats.display.tables.models import model_effect_kind
 from salstats.display.tables.placement import (
     CellGrid,
     ColumnPlacement,
@@ -48,7 +48,7 @@ from salstats.display.text.correlation import (
     has_variable_pairs,
     stratum_note,
 )
-from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
+from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units, has_coefficients
 from salstats.display.text.format import MISSING, capitalized, count_text, counted_range, joined
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
@@ -183,7 +183,7 @@ def table_estimates(
     with_undefined = all_rows.subset_of_term_if_mrmc("mean")
     means = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     if has_coefficients(means):
-        means = per_covariate_units(means)
+        means = coefficients_per_power_of_ten_units(means)
     tested_differences = _given_or_mrmc_differences(all_rows, differences, adjust)
     if reference is None and tested_differences is not None:
         reference = _reference_among(means, tested_differences)
@@ -369,7 +369,7 @@ def _heading(
             marginal_estimates_heading(estimates, labels), estimates, beside_p_values=beside_p_values
         )
     if has_coefficients(estimates):
-        kinds = [estimate_kind(row) for row in estimates.frame.to_dict("records")]
+        kinds = [model_effect_kind(row) for row in estimates.frame.to_dict("records")]
         kind = joined(list(dict.fromkeys(kinds)), "or").lower()
         outcome = only_outcome_text(estimates, labels)
         heading = f"{outcome}, {kind}" if outcome else capitalized(kind)

@@ -246,18 +246,18 @@ def _source_cell_by_position(
         if not rows_stay and not any(table.cells[row]):
             # an empty row is a heading of the rows below it, and is needed only above them
             continue
-        new_row = _label_positions(labels, (*arrangement.groups, *arrangement.rows), row, column)
-        new_column = _label_positions(labels, arrangement.columns, row, column)
+        new_row = _label_positions_of_cell(labels, (*arrangement.groups, *arrangement.rows), row, column)
+        new_column = _label_positions_of_cell(labels, arrangement.columns, row, column)
         if (new_row, new_column) in sources:
             return None
         sources[new_row, new_column] = (row, column)
     return sources
 
 
-def _label_positions(
+def _label_positions_of_cell(
     labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis], row: int, column: int
-) -> _Position:
-    """Return the positions of a cell's labels on some axes."""
+) -> tuple[int, ...]:
+    """Return the position of a cell's label among the labels of each of some axes."""
     position = []
     for axis in axes:
         is_row_axis = axis in (LabelAxis.GROUP, LabelAxis.ROW)

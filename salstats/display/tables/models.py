@@ -178,7 +178,7 @@ def models_to_columns(
     stand twice in one cell.
     """
     frame = estimates.frame
-    levels = _heading_texts_of_rows_by_level(estimates, column_keys, labels)
+    levels = _heading_text_of_each_row_by_level(estimates, column_keys, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
     headings = _column_headings_by_frame_row(levels)
     formulas: list[str] = []
@@ -244,16 +244,16 @@ def _ordered_grouping_texts(
     return list(dict.fromkeys(grouping_texts[row] for row in rows))
 
 
-def _heading_texts_of_rows_by_level(
-    estimates: Estimates, column_keys: Sequence[str], labels: Labels
+def _heading_text_of_each_row_by_level(
+    estimates: Estimates, grouping_columns: Sequence[str], labels: Labels
 ) -> dict[str, list[str]]:
-    """Return the heading of each row at each level, the outermost level first.
+    """Return the heading text of each row by level, the outermost level first.
 
     Levels are the "kind" of estimate, the "name" of a frame and the "outcome" where frames have them, and the
-    "grouping", which are the values of the grouping columns `column_keys`.
+    "grouping", which are the values of `grouping_columns`.
     """
     rows = estimates.frame.to_dict("records")
-    levels = {"kind": [estimate_kind(row) for row in rows]}
+    levels = {"kind": [model_effect_kind(row) for row in rows]}
     if estimates.distinct_values(FRAME_NAME_COLUMN):
         levels["name"] = [str(name) for name in estimates.row_values(FRAME_NAME_COLUMN)]
     if estimates.distinct_values("formula"):
@@ -266,16 +266,16 @@ def _heading_texts_of_rows_by_level(
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
-    levels["grouping"] = [_grouping_values_text(row, column_keys, labels) for row in rows]
+    levels["grouping"] = [_grouping_values_text(row, grouping_columns, labels) for row in rows]
     return levels
 
 
-def estimate_kind(row: Mapping[Any, Any]) -> str:
-    """Return the kind of estimate in a row: "Coefficient", "Odds ratio"."""
-    if isinstance(row.get("average"), str):
+def model_effect_kind(coefficient_row: Mapping[Any, Any]) -> str:
+    """Return the kind of effect in a row of coefficients: "Coefficient", "Odds ratio"."""
+    if isinstance(coefficient_row.get("average"), str):
         return "Average marginal effect"
-    link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
-    if row.get("exponentiated") is True:
+    link = FAMILIES.get(str(coefficient_row.get("family")), GAUSSIAN).link
+    if coefficient_row.get("exponentiated") is True:
         return link.ratio
     return link.effect
 

@@ -16,8 +16,8 @@ from salstats.stats.patient_characteristics import text_of_level
 
 #: Names of columns, or a row's values or labels in them.
 Key: TypeAlias = tuple[str, ...]
-#: Values of columns as positions in the order of their labels.
-Ranks: TypeAlias = tuple[int, ...]
+#: A row's values of columns as positions in the order of their labels.
+RanksOfRow: TypeAlias = tuple[int, ...]
 #: An option that names one column or several, or leaves the choice to the table.
 Columns: TypeAlias = str | Sequence[str] | None
 #: The first of these columns that varies gives the rows by default.
@@ -193,8 +193,8 @@ def frame_row_grid(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labe
     for column in placement.shown_columns:
         texts[column] = [labels.value(column, value) for value in frame[column]]
     # rows of the frame with equal ranks share a row, or a column, of the table
-    row_ranks = _label_ranks_of_rows(frame, (*placement.groups, *placement.rows), labels)
-    column_ranks = _label_ranks_of_rows(frame, placement.columns, labels)
+    row_ranks = _label_ranks_of_each_row(frame, (*placement.groups, *placement.rows), labels)
+    column_ranks = _label_ranks_of_each_row(frame, placement.columns, labels)
     distinct_row_ranks = sorted(set(row_ranks))
     distinct_column_ranks = sorted(set(column_ranks))
     table_row_of = {ranks: table_row for table_row, ranks in enumerate(distinct_row_ranks)}
@@ -237,7 +237,7 @@ def frame_row_grid(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labe
     )
 
 
-def _label_ranks_of_rows(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
+def _label_ranks_of_each_row(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[RanksOfRow]:
     """Return, for each row of a frame, the positions of its values of some columns in the order of labels."""
     if not columns:
         return [()] * len(frame)

@@ -46,7 +46,7 @@ from salstats.display.tables.placement import (
     ordered_group_labels,
 )
 from salstats.display.tables.record import Table, TableColumn
-from salstats.display.text.covariate_units import per_covariate_units
+from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.interactions import interaction_note, reference_levels_by_slope_term
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -168,7 +168,9 @@ def table_regression(
     coefficients = all_rows.subset(is_term)
     parameters = all_rows.subset(~is_term)
     shown_terms = terms_shown(coefficients.frame, keep, intercept)
-    estimates = per_covariate_units(coefficients.subset(coefficients.frame["term"].isin(shown_terms)))
+    estimates = coefficients_per_power_of_ten_units(
+        coefficients.subset(coefficients.frame["term"].isin(shown_terms))
+    )
     keys = [key for key in estimates.keys if key not in (FRAME_NAME_COLUMN, "reference")]
     column_keys = checked_columns_of_option(keys, columns, "columns")
     if column_keys is None:

@@ -104,16 +104,17 @@ class Paper(NamedTuple):
         upright_width, turned_width = self.line_widths_points
         return turned_width if turned else upright_width
 
-    def column_widths_points(self, widths: Sequence[float], points: int) -> list[float]:
-        """Return the room that columns take with the space at their sides, in points, from widths in ems."""
-        return [
-            width * points * self.type_scale + 2 * self.gap_points_by_type_size[points] for width in widths
-        ]
+    def column_widths_with_gaps_points(
+        self, widths_em: Sequence[float], type_size_points: int
+    ) -> list[float]:
+        """Return the widths of columns in points, with the space at both sides, from widths in ems."""
+        gaps_points = 2 * self.gap_points_by_type_size[type_size_points]
+        return [width * type_size_points * self.type_scale + gaps_points for width in widths_em]
 
     def fits(self, rows: TableRows, setting: TypeSetting) -> bool:
         """Return whether a table fits in a setting, its columns as narrow as they can be."""
         minimal_widths = column_widths_em(rows, setting.n_breaks).minimal
-        sufficient_width = sum(self.column_widths_points(minimal_widths, setting.points))
+        sufficient_width = sum(self.column_widths_with_gaps_points(minimal_widths, setting.points))
         return sufficient_width <= self.line_width_points(turned=setting.turned)
 
 
@@ -184,7 +185,7 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
     if has_one_column or any(paper.fits(rows, setting) for setting in _SETTINGS):
         return [(rows, page_layout(rows, paper))]
     setting = _PART_SETTINGS[0]
-    widths_points = paper.column_widths_points(
+    widths_points = paper.column_widths_with_gaps_points(
         column_widths_em(rows, setting.n_breaks).minimal, setting.points
     )
     available_points = paper.line_width_points(turned=setting.turned) - sum(widths_points[: rows.n_stub])

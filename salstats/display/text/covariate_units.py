@@ -37,7 +37,7 @@ def without_intercepts(estimates: Estimates) -> Estimates:
     return estimates.subset(~is_intercept)
 
 
-def per_covariate_units(estimates: Estimates) -> Estimates:
+def coefficients_per_power_of_ten_units(estimates: Estimates) -> Estimates:
     """Return coefficients per 10, 100, 1,000 and so on of a covariate where those per 1 are zeros in print.
 
     The number is the smallest power of ten that leaves two digits at three decimals in the models of each

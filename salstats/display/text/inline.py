@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import read_estimates
-from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
+from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units, has_coefficients
 from salstats.display.text.format import (
     LEVEL_TOLERANCE,
     MISSING,
@@ -70,7 +70,7 @@ def inline_text(
     check_count(digits, "digits", 0)
     p_name = "P" if p_values else ""
     if has_coefficients(rescaled):
-        rescaled = per_covariate_units(rescaled)
+        rescaled = coefficients_per_power_of_ten_units(rescaled)
     rows = rescaled.frame.to_dict("records")
     units = covariate_units_texts(rescaled, Labels(frame=rescaled.frame))
     texts = []

@@ -11,8 +11,8 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import has_marginal_estimates
 from salstats.display.text.terms import (
-    column_of_factor,
     factors_of_each_term,
+    name_without_factor_coding,
     variable_text,
     variables_of_rows,
 )
@@ -105,7 +105,7 @@ def _reference_level_labels_by_factor(coefficients: Estimates, labels: Labels) -
                 levels_of_factors.setdefault(variable.name, {})
         if len(variables) == 1 and pd.notna(reference_level):
             name = variables[0].name
-            level = labels.value(column_of_factor(name), reference_level)
+            level = labels.value(name_without_factor_coding(name), reference_level)
             levels_of_factors.setdefault(name, {})[level] = None
     return {name: list(levels) for name, levels in levels_of_factors.items()}
 

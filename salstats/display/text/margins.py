@@ -27,10 +27,10 @@ def margin_marks(estimates: Estimates) -> list[str]:
     return [MARGIN_MARK if claim else "" for claim in claims]
 
 
-def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
-    """Return the margins of tests: "within −0.05 to 0.05" or "above −0.05", by metric where these differ.
+def tested_equivalence_margins_text(estimates: Estimates, labels: Labels) -> str:
+    """Return the margins of tests of equivalence, "within −0.05 to 0.05", or non-inferiority, "above −0.05".
 
-    At least one estimate must have a margin.
+    They are by metric where these differ. At least one estimate must have a margin.
     """
     percent_sign = ""
     if "percent_decrease" in estimates.distinct_values("term"):
@@ -77,7 +77,9 @@ def margin_mark_note(estimates: Estimates, labels: Labels, style: str) -> str:
     tests = "one-sided test"
     if _is_margin_two_sided(_rows_with_tested_margin(estimates)).any():
         tests = "two one-sided tests"
-    result = f"shown to lie {tested_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
+    result = (
+        f"shown to lie {tested_equivalence_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
+    )
     _, claims = sides_and_claims(estimates.frame["verdict"])
     meaning = joined([claim for claim in CLAIMS if claim in claims], "or")
     if not meaning:

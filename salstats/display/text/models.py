@@ -257,10 +257,10 @@ def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
     return columns
 
 
-def constant_model_number_columns(
+def numeric_model_variables_with_one_value(
     estimates: Estimates, excluded_columns: Collection[str | None]
 ) -> list[str]:
-    """Return the numeric model variables with the same value for all marginal estimates.
+    """Return the numeric variables of the models that have one value in all marginal estimates.
 
     `excluded_columns` are left out: those whose values a figure names at its rows or panels.
     """

@@ -167,7 +167,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         if n_cases_needed_text(rows) == NO_SUFFICIENT_NUMBER:
             without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
-            cases.append(f"{_cases_phrase(rows, frame)}{curve_phrase}")
+            cases.append(f"{_needed_cases_phrase(rows, frame)}{curve_phrase}")
     clauses = []
     if cases:
         clauses.append(f"{joined(cases)} are needed")
@@ -222,17 +222,17 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     return f"{target} power to show {difference} at a two-sided level of {alpha}"
 
 
-def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
+def _needed_cases_phrase(curve_rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the cases that a curve needs, with their units, limits and test: "41 cases (20 patients)"."""
-    first = rows.iloc[0]
+    first = curve_rows.iloc[0]
     n_needed = first["n_needed"]
-    number = n_cases_needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
+    number = n_cases_needed_text(curve_rows).replace("> ", "more than ").replace("≤ ", "at most ")
     text = f"{number} cases"
     details = []
     if pd.notna(n_needed) and pd.notna(first["unit"]) and first["unit"] != "case":
         n_units = round(int(n_needed) * first["n_units"] / first["n_cases"])
         details.append(counted(n_units, str(first["unit"])))
-    limits = n_cases_needed_limits_text(rows)
+    limits = n_cases_needed_limits_text(curve_rows)
     if limits:
         limits_detail = f"{level_text_without_percent_sign(LIMITS_LEVEL)}% limits {limits}"
         if details:
@@ -240,7 +240,7 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
             limits_detail += " cases"
         details.append(limits_detail)
     if rows_differ_in_test(plan):
-        details.append(label_of_test(_test_at_needed_cases(rows)))
+        details.append(label_of_test(_test_at_needed_cases(curve_rows)))
     if not details:
         return text
     return f"{text} ({'; '.join(details)})"

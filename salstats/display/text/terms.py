@@ -154,7 +154,7 @@ def variable_text(name: str, labels: Labels) -> str:
     scaled = re.fullmatch(r"scale\((\w+)\)", name)
     if scaled:
         return f"{labels.column(scaled[1])}, per SD"
-    return labels.term(column_of_factor(name))
+    return labels.term(name_without_factor_coding(name))
 
 
 def right_side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
@@ -245,7 +245,7 @@ def distinct_term_and_factor_rows(
         is_interaction = len(variables) > 1
         if not is_interaction:
             variable = variables[0]
-            rows_by_column.setdefault(column_of_factor(variable.name), {})[variable.level] = row
+            rows_by_column.setdefault(name_without_factor_coding(variable.name), {})[variable.level] = row
     # a reference level has no estimate in any row
     references = set(frame["term"]) - set(frame.loc[estimates.has_estimate, "term"])
     positions: dict[str | None, int] = {}
@@ -354,8 +354,8 @@ def _stated_factor_level_by_term(estimates: Estimates) -> dict[str, TermVariable
     return variables
 
 
-def column_of_factor(name: str) -> str:
-    """Return the column of a factor: "task" for `C(task)` and `C(task, Sum)`."""
+def name_without_factor_coding(name: str) -> str:
+    """Return the column of `C(task)` and `C(task, Sum)`, "task", and any other name, `log(age)`, as it is."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
     if coded is None:
         return name
@@ -376,7 +376,7 @@ def _heading_and_text(term: str, variables: Sequence[TermVariable], labels: Labe
     levels = []
     for variable, name in zip(variables, names, strict=True):
         if variable.level:
-            levels.append(labels.value(column_of_factor(variable.name), variable.level))
+            levels.append(labels.value(name_without_factor_coding(variable.name), variable.level))
         else:
             levels.append(name)
     return TIMES.join(names), TIMES.join(levels)

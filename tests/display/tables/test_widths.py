@@ -204,7 +204,7 @@ def test_a_table_as_wide_as_its_line_fits():
     rows = table_rows(one_cell())
     setting = TypeSetting(9, turned=False, n_breaks=0)
     minimal = column_widths_em(rows, 0).minimal
-    widths = Paper((1.0, 1.0), GAPS, 1.2).column_widths_points(minimal, 9)
+    widths = Paper((1.0, 1.0), GAPS, 1.2).column_widths_with_gaps_points(minimal, 9)
     assert widths == pytest.approx([width * 9 * 1.2 + 8 for width in minimal])
     assert Paper((sum(widths), 1.0), GAPS, 1.2).fits(rows, setting)
     assert not Paper((sum(widths) - 0.01, 1000.0), GAPS, 1.2).fits(rows, setting)
@@ -215,7 +215,7 @@ def test_a_room_a_little_wider_than_needed_leaves_numbers_their_width():
     rows = table_rows(great_table(table, "t"))
     minimal = column_widths_em(rows, 0).minimal
     paper = Paper((1.0, 1.0), GAPS, 1.0)
-    line = sum(paper.column_widths_points(minimal, 9)) + 0.5 * 9
+    line = sum(paper.column_widths_with_gaps_points(minimal, 9)) + 0.5 * 9
     found = page_layout(rows, Paper((line, line), GAPS, 1.0))
     assert found.column_widths_em == pytest.approx([minimal[0], minimal[1], minimal[2] + 0.5])
 

@@ -9,8 +9,8 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import current_record_of
 from salstats.display.text.covariate_units import (
+    coefficients_per_power_of_ten_units,
     has_coefficients,
-    per_covariate_units,
     without_intercepts,
 )
 from salstats.display.text.labels import Labels
@@ -39,7 +39,9 @@ def terms(**columns):
 
 def units_of(estimates):
     """Numbers of units of each row, 1 where nothing was changed."""
-    return per_covariate_units(estimates).frame.get("covariate_units", pd.Series(1.0)).tolist()
+    return (
+        coefficients_per_power_of_ten_units(estimates).frame.get("covariate_units", pd.Series(1.0)).tolist()
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,9 @@ def units_of(estimates):
     ],
 )
 def test_coefficients_are_those_of_a_model_of_thousands(scores, formula, options):
-    shown = per_covariate_units(read_estimates(ss.regress(scores, formula, by="method", **options))).frame
+    shown = coefficients_per_power_of_ten_units(
+        read_estimates(ss.regress(scores, formula, by="method", **options))
+    ).frame
     in_thousands = scores.assign(area_mm2=scores["area_mm2"] / 1000)
     expected = ss.regress(in_thousands, formula, by="method", **options)
     np.testing.assert_allclose(shown[COLUMNS], expected[COLUMNS], rtol=1e-6)
@@ -86,7 +90,7 @@ def test_the_number_of_units_leaves_two_digits(limits, n_units):
 )
 def test_what_has_no_unit_to_count_stays(columns):
     estimates = terms(**columns)
-    assert per_covariate_units(estimates) is estimates
+    assert coefficients_per_power_of_ten_units(estimates) is estimates
 
 
 def test_the_outcome_with_the_smallest_coefficients_decides():
@@ -95,7 +99,7 @@ def test_the_outcome_with_the_smallest_coefficients_decides():
     assert units_of(both) == [1000, 1000]
     # in one outcome the largest does: a model of nearly constant scores changes nothing
     one_outcome = both.with_columns(formula="iou ~ area_mm2")
-    assert per_covariate_units(one_outcome) is one_outcome
+    assert coefficients_per_power_of_ten_units(one_outcome) is one_outcome
 
 
 @pytest.mark.parametrize(
@@ -109,12 +113,14 @@ def test_the_outcome_with_the_smallest_coefficients_decides():
     ],
 )
 def test_the_label_has_the_number_of_units_and_the_unit(column, labels, text):
-    estimates = per_covariate_units(terms(term=column, formula=f"iou ~ {column}"))
+    estimates = coefficients_per_power_of_ten_units(terms(term=column, formula=f"iou ~ {column}"))
     assert only_term_text(estimates, Labels(labels)) == text
 
 
 def test_the_heading_of_an_interaction_has_the_units_of_its_levels(scores):
-    estimates = per_covariate_units(read_estimates(ss.regress(scores, "iou ~ area_mm2 * task")))
+    estimates = coefficients_per_power_of_ten_units(
+        read_estimates(ss.regress(scores, "iou ~ area_mm2 * task"))
+    )
     rows = distinct_term_and_factor_rows(estimates, Labels())
     headings = [row.text for row in rows if row.term is None]
     assert headings == ["Task", "Area × Task, per 1,000 mm²"]
@@ -122,7 +128,10 @@ def test_the_heading_of_an_interaction_has_the_units_of_its_levels(scores):
     assert (level.text, level.full_text) == ("Area × Edema", "Area × Edema, per 1,000 mm²")
     # products of numbers have no unit that is written
     product = terms(term="area_mm2:age", formula="iou ~ area_mm2:age")
-    assert only_term_text(per_covariate_units(product), Labels()) == "Area (mm²) × Age, per 1,000"
+    assert (
+        only_term_text(coefficients_per_power_of_ten_units(product), Labels())
+        == "Area (mm²) × Age, per 1,000"
+    )
 
 
 def test_tables_and_figures_show_the_same_numbers(scores):

@@ -8,13 +8,13 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
-    constant_model_number_columns,
     count_of_models,
     has_marginal_estimates,
     marginal_estimates_heading,
     model_and_averaging_note,
     model_kind_text,
     model_note,
+    numeric_model_variables_with_one_value,
     only_outcome_text,
     scale_clause,
     standard_errors_clause,
@@ -159,9 +159,11 @@ def test_numbers_at_their_mean_are_those_without_a_column(formula, levels, facto
 def test_columns_with_a_single_number_are_named_unless_the_figure_does():
     rows = [{"age": 8.0, "size": 2.0, "method": method} for method in ("lime", "ig")]
     columns = {"formula": "iou ~ method * age + size", "average": "grid"}
-    assert constant_model_number_columns(read(*rows, **columns), ["size"]) == ["age"]
-    assert constant_model_number_columns(read(rows[0], rows[1] | {"age": 9.0}, **columns), []) == ["size"]
-    assert constant_model_number_columns(read(*rows), []) == []
+    assert numeric_model_variables_with_one_value(read(*rows, **columns), ["size"]) == ["age"]
+    assert numeric_model_variables_with_one_value(read(rows[0], rows[1] | {"age": 9.0}, **columns), []) == [
+        "size"
+    ]
+    assert numeric_model_variables_with_one_value(read(*rows), []) == []
 
 
 def test_models_are_counted_by_formula_reference_and_grouping_columns():

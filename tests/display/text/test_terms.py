@@ -8,13 +8,13 @@ from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     TermVariable,
-    column_of_factor,
     covariate_units_texts,
     distinct_random_groupings,
     distinct_term_and_factor_rows,
     factor_names_of_rows,
     min_max_scaled_covariates_note,
     model_text,
+    name_without_factor_coding,
     only_term_text,
     random_group_text,
     right_side_columns,
@@ -191,7 +191,7 @@ def test_variables_are_labelled_by_the_column_inside_their_function():
     labels = Labels({"prob": "Confidence"})
     assert variable_text("scale(prob)", labels) == "Confidence, per SD"
     assert variable_text("C(task, Sum)", labels) == "Task"
-    assert [column_of_factor(name) for name in ("C(task)", "C(task, Sum)", "task")] == ["task"] * 3
+    assert [name_without_factor_coding(name) for name in ("C(task)", "C(task, Sum)", "task")] == ["task"] * 3
 
 
 def test_a_reference_level_of_whole_numbers_has_no_decimals_after_a_file():
