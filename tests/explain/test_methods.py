@@ -79,14 +79,33 @@ def test_settings_are_those_of_papers_and_of_the_methods_own_packages():
     published = {
         # Petsiuk et al. 2018 for VGG16: masks of 7 x 7 cells, kept with probability 1/2
         "rise": {"n_masks": 4000, "cells": 7, "keep": 0.5},
-        # `explain_instance` of lime's LimeImageExplainer
-        "lime": {"n_samples": 1000},
+        # `explain_instance` of lime's LimeImageExplainer; Lasso and kernel of captum's `Lime`
+        "lime": {"n_samples": 1000, "alpha": 0.01, "kernel_width": 1.0},
         # as many samples as LIME, of which it is another weighting
         "kernel_shap": {"n_samples": 1000},
         # `IntegratedGradients.attribute` and `EpsilonRule` of captum
         "integrated_gradients": {"n_steps": 50},
         "lrp": {"epsilon": 1e-9},
+        # without noise, as `GradientShap.attribute` of captum
+        "gradient_shap": {"stdev": 0.0},
+        # Abnar & Zuidema 2020, section 3: (attention + identity) / 2; one class token stands before patches
+        "attention_rollout": {"residual": 0.5, "n_prefix": 1, "discard": 0.0},
+        # the principal component of pytorch-grad-cam is a choice (`eigen_smooth`) for maps by gradients
+        "gradcam": {"eigen_smooth": False},
+        "gradcam++": {"eigen_smooth": False},
+        "xgradcam": {"eigen_smooth": False},
     }
     for name, settings in published.items():
         options = METHODS[name].options
         assert {option: options[option] for option in settings} == settings, name
+
+
+def test_some_methods_draw_random_numbers_and_some_explain_no_output():
+    # samples of baselines, of superpixels or of masks
+    assert {name for name in METHODS if METHODS[name].random} == {
+        "gradient_shap", "lime", "kernel_shap", "rise",
+    }  # fmt: skip
+    # a layer's principal component, a layer itself, and all attention
+    assert {name for name in METHODS if not METHODS[name].depends_on_target} == {
+        "eigencam", "activation", "attention_rollout",
+    }  # fmt: skip
