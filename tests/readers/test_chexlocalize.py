@@ -117,3 +117,20 @@ def test_people_are_one_file_or_one_for_each_reader(folder):
     assert areas == {"a": BOX_PX, "2": BOX_PX // 2}
     with raises(SalstatsError, option="human"):
         read_chexlocalize(folder, human={})
+
+
+def test_the_truth_may_be_made_of_what_several_readers_marked(folder):
+    # rows 2 to 5, 2 to 3 and 2 to 4 of the same columns: two of three mark rows 2 to 4
+    people = {}
+    for reader, end in {"a": 6, "b": 4, "c": 5}.items():
+        people[reader] = write_json(folder / f"{reader}.json", {ONE: {"Edema": mask(rows=slice(2, end))}})
+    study = read_chexlocalize(folder, human=people, truth="majority")
+    assert area(study.cases[0].truths["Edema"].read()) == 3 * 6
+
+
+def test_a_study_is_named_by_its_folder_or_by_its_first_file(folder):
+    assert read_chexlocalize(folder).source == str(folder)
+    truth = folder / "gt_segmentations_val.json"
+    alone = read_chexlocalize(truth=truth, maps=folder / "maps")
+    assert alone.source == str(truth)
+    assert {prediction.series.method for prediction in alone.cases[0].predictions} == {"saliency"}
