@@ -40,6 +40,20 @@ def test_a_heading_begins_with_a_capital():
     assert TERMS["auroc"].heading == "AUROC"
 
 
+def test_differences_and_decreases_are_the_contrasts_with_a_reference():
+    compared = ["difference", "auroc_difference", "median_difference", "quantile_difference"]
+    assert sorted(CONTRASTS) == sorted(["percent_decrease", *compared])
+
+
+def test_scores_have_three_decimals_correlations_and_slopes_two_ranks_and_percentages_one():
+    digits = {
+        "mean": 3, "auroc": 3, "difference": 3, "within_case_sd": 3, "observed_rate": 3, "brier_score": 3,
+        "tau": 2, "spearman": 2, "kendall": 2, "calibration_intercept": 2, "calibration_slope": 2,
+        "rank": 1, "true_rank": 1, "percent_decrease": 1,
+    }  # fmt: skip
+    assert {name: TERMS[name].digits for name in digits} == digits
+
+
 def test_contrasts_have_a_singular_and_a_plural():
     for term in CONTRASTS:
         assert TERMS[term].noun

@@ -142,3 +142,12 @@ def test_pages_of_a_divided_panel_begin_at_its_top_and_each_where_the_one_before
     heights = [25.4 * page.theme.getp("figure_size")[1] for page in pages]
     assert heights == pytest.approx([220 + LINE_MM] * 3)
     assert [len(page.data) for page in pages] == [20, 20, 20]
+
+
+def test_pages_are_as_full_as_groups_let_them_where_even_ones_would_be_too_high():
+    edges = [-10.0 * row for row in range(1, 46)]
+    frame = pd.DataFrame({"x": 0.0, "y": [edge + 5 for edge in edges]})
+    figure = Figure(frame, p9.aes("x", "y")) + p9.geom_point() + figure_size(89, 470)
+    # both 150 and 300 mm, thirds of the whole, would end at the first group (300 is as near to the second)
+    pages = figure_on_pages(figure, [""], 1, 460, edges=edges, group_ends=[-200.0, -400.0, -450.0]).pages
+    assert [page.coordinates.limits.y for page in pages] == [(-200, 0), (-400, -200), (-450, -400)]

@@ -221,6 +221,8 @@ def test_bounds_of_margins_within_the_axis_are_dotted_lines():
     assert guide.mapping["xintercept"] == "guide"
     assert (margin.mapping["xintercept"], margin.geom.data["bound"].tolist()) == ("bound", [0.1])
     assert margin.geom.aes_params["linetype"] == "dotted"
+    # as thin as the axis
+    assert margin.geom.aes_params["size"] == 0.4
     assert len(layers(figure_of_marks(margins=margins.head(0)), "geom_vline")) == 1
 
 

@@ -199,3 +199,18 @@ def test_widths_of_columns_are_those_of_the_journals_guides():
     assert set(theme.COLUMNS_MM) == set(guides)
     for journal, widths in guides.items():
         assert theme.COLUMNS_MM[journal] == pytest.approx(widths, abs=0.1), journal
+
+
+def test_a_line_of_text_is_a_fifth_higher_than_its_7_points():
+    assert theme.LINE_MM == pytest.approx(1.2 * 7 * 25.4 / 72)
+
+
+def test_lines_ticks_and_spaces_are_thin():
+    figure_theme = theme.theme_salstats()
+    assert figure_theme.getp("axis_ticks_length") == 2
+    assert figure_theme.getp("panel_spacing") == 0.03
+    assert figure_theme.getp("legend_margin") == 0
+    margin = figure_theme.getp(("legend_text", "margin"))
+    assert (margin.t, margin.r, margin.b, margin.l) == (1.7, 1.7, 1.7, 1.7)
+    for element in ("axis_line", "axis_ticks"):
+        assert figure_theme.getp((element, "linewidth")) == 0.4
