@@ -37,7 +37,11 @@ from salstats.explain.cam_formulas import (
 from salstats.explain.forward_passes import without_parameter_gradients
 from salstats.explain.hooks import hooked
 from salstats.explain.input_checks import check_outputs
-from salstats.explain.map_finishing import mean_of_scaled_layers, reduce_channels, sum_of_layers
+from salstats.explain.map_finishing import (
+    mean_of_scaled_layers_by_image,
+    reduce_channels,
+    sum_of_layers_by_image,
+)
 from salstats.explain.request import RawAttributions, Request
 
 #: Sides of the first component that an Eigen-CAM can show.
@@ -197,10 +201,10 @@ def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) 
     return np.where(is_reversed[:, None, None], -components, components)
 
 
-def _maps_of_weighted_channels(
+def _signed_maps_of_weighted_channels(
     channel_weights: Callable[[Request, _Activations, str, int], np.ndarray], request: Request
 ) -> torch.Tensor:
-    """Make the maps of a method that weighs channels by further passes, which serve all targets.
+    """Make the maps, negative values kept, of a method that weighs channels by passes for all targets.
 
     `channel_weights` takes the request, the activations, the name of a layer and the index of a distinct
     image, and returns the weights of the layer's channels for that image, shape (n_targets, channels).
@@ -321,11 +325,14 @@ def _single_copy_suffices(
     return bool((outputs - outputs_of_copy_per_channel).abs().max() <= _AGREEMENT * largest_change)
 
 
-run_scorecam = partial(_maps_of_weighted_channels, _scorecam_weights_by_target)
-run_ablationcam = partial(_maps_of_weighted_channels, _ablationcam_weights_by_target)
+run_scorecam = partial(_signed_maps_of_weighted_channels, _scorecam_weights_by_target)
+run_ablationcam = partial(_signed_maps_of_weighted_channels, _ablationcam_weights_by_target)
+
+#: Activations of a layer for each image, with all channels, (b, channels, m, k).
+LayerActivationsByImage = torch.Tensor
 
 
-def run_activation(request: Request) -> RawAttributions:
+def run_activation(request: Request) -> LayerActivationsByImage:
     """Return the activations of the layer for each image, with all channels: (b, channels, m, k).
 
     `explain` reduces the channels. Those of several layers are reduced here, by the rule of the request, and
@@ -381,5 +388,5 @@ def _joined_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Ten
     """Return the joined maps of several layers, each (b, m, k), as (b, 1, height, width) of the input."""
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
     if request.join == "sum":
-        return torch.from_numpy(sum_of_layers(maps, shape))[:, None]
-    return torch.from_numpy(mean_of_scaled_layers(maps, request.sign, shape))[:, None]
+        return torch.from_numpy(sum_of_layers_by_image(maps, shape))[:, None]
+    return torch.from_numpy(mean_of_scaled_layers_by_image(maps, request.sign, shape))[:, None]

@@ -122,7 +122,9 @@ class NetworkImages(NamedTuple):
     def prob_by_pair(self) -> dict[CaseAndTask, float]:
         """Return the probability of each case and task."""
         cases = list(self.images)
-        probs = self._result_with_named_errors(self._predicted_probs, cases, lambda case: f"case {case!r}")
+        probs = self._result_with_named_errors(
+            self._predicted_probs_of_all_outputs, cases, lambda case: f"case {case!r}"
+        )
         for task, output in self.outputs.items():
             checked_output_index(output, task, self.network, probs.shape[1])
         probability_by_pair = {}
@@ -138,7 +140,7 @@ class NetworkImages(NamedTuple):
             explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}"
         )
 
-    def _predicted_probs(self, cases: Sequence[str]) -> np.ndarray:
+    def _predicted_probs_of_all_outputs(self, cases: Sequence[str]) -> np.ndarray:
         """Return the probabilities of all outputs of the network, one row for each case."""
         return predict(
             self.model,

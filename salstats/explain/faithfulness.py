@@ -21,7 +21,7 @@ from salstats.explain.named_maps import (
     ImagesAndMaps,
     image_keys,
     image_maps,
-    maps_of_folder,
+    stored_maps_of_network,
     warn_of_stretched_maps,
 )
 from salstats.explain.networks import Network
@@ -264,10 +264,10 @@ def _curve_frame(
     options = _options_completed_by_network(options, network)
     is_folder = isinstance(maps, str | os.PathLike)
     if is_folder:
-        _check_folder_labels(network, labels)
+        _check_network_given_without_targets_or_method(network, labels)
     module = model.open() if isinstance(model, Network) else model
     if network is not None and is_folder:
-        folder_maps = maps_of_folder(network, module, images, maps, labels.cases, labels.tasks)
+        folder_maps = stored_maps_of_network(network, module, images, maps, labels.cases, labels.tasks)
         return _folder_curves(folder_maps, module, options)
     stack = check_images(images)
     keys = image_keys(labels.cases, labels.tasks, len(stack))
@@ -280,7 +280,7 @@ def _curve_frame(
     )
 
 
-def _check_folder_labels(network: Network | None, labels: _ImageLabels) -> None:
+def _check_network_given_without_targets_or_method(network: Network | None, labels: _ImageLabels) -> None:
     """Raise SalstatsError for maps of a folder without a Network, or with targets or a method given."""
     if network is None:
         raise SalstatsError(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -130,7 +130,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     It is a sigmoid if it is neither given nor recognised. Warns where a sigmoid or softmax is taken of
     probabilities, and once for each model of several outputs where it is neither given nor recognised.
     """
-    recognised = recognised_function_to_apply(outputs)
+    recognised = function_to_apply_or_none_if_unknown(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
         choice = check_choice(probability, PROBABILITIES, "probability")
@@ -157,8 +157,8 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     return recognised or DEFAULT_PROBABILITY
 
 
-def recognised_function_to_apply(outputs: torch.Tensor) -> str | None:
-    """Return "none" for outputs that a softmax made, "softmax" for their logarithms, None for any others."""
+def function_to_apply_or_none_if_unknown(outputs: torch.Tensor) -> Literal["none", "softmax"] | None:
+    """Return "none" for outputs that a softmax made, "softmax" for their logarithms, None if unknown."""
     if outputs.shape[1] < 2 or not torch.isfinite(outputs).all():
         return None
     if (outputs >= 0).all() and _all_ones(outputs.sum(dim=1)):

@@ -48,7 +48,7 @@ def modules_hooked(
 
     def module_hook(name: str, _module: nn.Module, _inputs: Any, output: Any) -> Any:
         """Return the replacement of a module's output, or None; torch calls it after the module."""
-        return tracker.replacement_by_hook(name, output)
+        return tracker.replacement_by_hook_or_none(name, output)
 
     handles = [module.register_forward_hook(partial(module_hook, name)) for name, module in modules.items()]
     try:
@@ -73,10 +73,10 @@ class _OutputTracker(TorchFunctionMode):
         # before the first module there is no output: an object that no function is called on
         self._last_output: Any = self
 
-    def replacement_by_hook(self, name: str, output: Any) -> Any:
+    def replacement_by_hook_or_none(self, name: str, output: Any) -> Any:
         """Call the hook on an output, and keep the output with which the network goes on.
 
-        Returns what the hook returned: the replacement of the output, or None.
+        Returns what the hook returned: the replacement of the output, or None where nothing is replaced.
         """
         replacement = self._hook(name, output)
         self._name = name
@@ -91,7 +91,7 @@ class _OutputTracker(TorchFunctionMode):
         if not isinstance(output, torch.Tensor) or not self._arguments_include_last_output(args):
             return output
         function_name = getattr(func, "__name__", "function").strip("_")
-        self.replacement_by_hook(f"{self._name}{FUNCTION_MARK}{function_name}", output)
+        self.replacement_by_hook_or_none(f"{self._name}{FUNCTION_MARK}{function_name}", output)
         return self._last_output
 
     def _arguments_include_last_output(self, args: Iterable[Any]) -> bool:

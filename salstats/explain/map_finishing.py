@@ -47,16 +47,18 @@ def apply_sign_rule(maps: np.ndarray, sign: str) -> np.ndarray:
     return maps
 
 
-def mean_of_scaled_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -> np.ndarray:
-    """Return the mean of the raw maps of layers, each scaled by its own range; float32 (n, *shape).
+def mean_of_scaled_layers_by_image(
+    maps_of_layers: Sequence[np.ndarray], sign: str, shape: tuple[int, int]
+) -> np.ndarray:
+    """Return each image's mean of the raw maps of layers, each scaled by its own range; float32 (n, *shape).
 
     The sign rule comes first. A map is then stretched to [0, 1], where a constant map becomes 0; with
     "signed" it is divided by its largest absolute value instead, so that 0 stays 0. This is the rule of
     pytorch-grad-cam without the 1e-7 that the library adds to each range, which shrinks maps of small values,
     as networks with many outputs have them.
     """
-    total = np.zeros((len(maps[0]), *shape), np.float32)
-    for layer_maps in maps:
+    total = np.zeros((len(maps_of_layers[0]), *shape), np.float32)
+    for layer_maps in maps_of_layers:
         signed_maps = apply_sign_rule(layer_maps.astype(np.float64), sign)
         for image, values in enumerate(signed_maps):
             if sign != "signed":
@@ -65,16 +67,16 @@ def mean_of_scaled_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[in
             if largest > 0:
                 values = values / largest
             total[image] += resize(values, shape)
-    return total / len(maps)
+    return total / len(maps_of_layers)
 
 
-def sum_of_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """Return the sum of the raw maps of layers, none of them scaled; float32 (n, *shape).
+def sum_of_layers_by_image(maps_of_layers: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+    """Return each image's sum of the raw maps of layers, none of them scaled; float32 (n, *shape).
 
     A CAM is a sum over the channels of a layer, so this is the sum over the channels of all layers.
     """
-    total = np.zeros((len(maps[0]), *shape), np.float32)
-    for layer_maps in maps:
+    total = np.zeros((len(maps_of_layers[0]), *shape), np.float32)
+    for layer_maps in maps_of_layers:
         for image, values in enumerate(layer_maps):
             total[image] += resize(values, shape)
     return total

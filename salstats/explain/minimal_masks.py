@@ -299,7 +299,7 @@ def _map_rows_and_masks(
         # the results are split by search
         sufficient_by_row = np.split(is_sufficient, np.cumsum(n_steps)[:-1])
         for row, row_sufficient in zip(steps_by_row, sufficient_by_row, strict=True):
-            searches[row].record(steps_by_row[row], row_sufficient)
+            searches[row].record_tested_steps(steps_by_row[row], row_sufficient)
 
 
 @dataclass
@@ -343,16 +343,18 @@ class StepSearch:
             return self._low + numbers * width // (n + 1)
         return self._low + numbers
 
-    def record(self, steps: Sequence[int] | np.ndarray, sufficient: Sequence[bool] | np.ndarray) -> None:
+    def record_tested_steps(
+        self, tested_steps: Sequence[int] | np.ndarray, is_sufficient: Sequence[bool] | np.ndarray
+    ) -> None:
         """Record which of the tested steps suffice, and narrow the interval between the bounds."""
-        self.n_tested += len(steps)
-        first_sufficient = len(steps)
-        if np.any(sufficient):
-            first_sufficient = int(np.argmax(sufficient))
-        if first_sufficient < len(steps):
-            self._high = int(steps[first_sufficient])
+        self.n_tested += len(tested_steps)
+        first_sufficient = len(tested_steps)
+        if np.any(is_sufficient):
+            first_sufficient = int(np.argmax(is_sufficient))
+        if first_sufficient < len(tested_steps):
+            self._high = int(tested_steps[first_sufficient])
         if first_sufficient > 0:
-            self._low = int(steps[first_sufficient - 1])
+            self._low = int(tested_steps[first_sufficient - 1])
         self._end_if_adjacent()
 
     def _end_if_adjacent(self) -> None:

@@ -88,7 +88,7 @@ class _Step(NamedTuple):
 
 
 class _Pass(TorchFunctionMode):
-    """A context in which each function of torch is called through `result_of_step`."""
+    """A context in which each function of torch is called through `forward_result_of_step`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class _Pass(TorchFunctionMode):
         self.unknown: dict[str, None] = {}
 
     def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function of torch through `result_of_step`, unless it only rearranges or takes no tensor.
+        """Call a function through `forward_result_of_step`, unless it only rearranges or takes no tensor.
 
         A function that overwrites its first argument is called on a copy, and the result written into it.
         """
@@ -110,17 +110,17 @@ class _Pass(TorchFunctionMode):
         named_in_place = called_name.endswith("_") and not called_name.endswith("__")
         overwrites = options.get("inplace", False) or named_in_place
         if not overwrites or name in _LINEAR:
-            return self.result_of_step(_Step(name, func, args, options))
+            return self.forward_result_of_step(_Step(name, func, args, options))
 
         def func_of_copy(first: torch.Tensor, *further_args: Any, **func_options: Any) -> Any:
             """Call the function with a copy of its first argument."""
             return func(first.clone(), *further_args, **func_options)
 
         # a rule needs the argument after the call: the function gets a copy, the result is written afterwards
-        result = self.result_of_step(_Step(name, func_of_copy, args, options))
+        result = self.forward_result_of_step(_Step(name, func_of_copy, args, options))
         return args[0].copy_(result)
 
-    def result_of_step(self, step: _Step) -> Any:
+    def forward_result_of_step(self, step: _Step) -> Any:
         """Return the result of a function; record its name if it has no rule and depends on the image."""
         result = step.result()
         results = (result,)
@@ -152,7 +152,7 @@ class Rescale(_Pass):
         #: True while the baselines pass, False while the images do.
         self.records_baselines = True
 
-    def result_of_step(self, step: _Step) -> Any:
+    def forward_result_of_step(self, step: _Step) -> Any:
         """Return the result of a function; record its arguments for the baselines, or use them."""
         # torch leaves this context while a call is handled: `with self` catches the calls made here, too
         if step.name in _COMPOSED:
@@ -163,7 +163,7 @@ class Rescale(_Pass):
             with self:
                 return step.args[0] * step.args[1].reciprocal()
         if step.name not in _RULES:
-            return super().result_of_step(step)
+            return super().forward_result_of_step(step)
         if self.records_baselines:
             # copies: later steps may change the tensors in place
             self.references.append(tuple(tensor.clone() for tensor in step.tensors))
@@ -192,9 +192,9 @@ class Relevance(_Pass):
         #: Relevance that went to biases, for each image; complete once the gradient is taken.
         self.bias_relevance = torch.zeros(n_images, dtype=torch.float64)
 
-    def result_of_step(self, step: _Step) -> Any:
+    def forward_result_of_step(self, step: _Step) -> Any:
         """Return the result of a function, whose gradient passes relevance back."""
-        result = super().result_of_step(step)
+        result = super().forward_result_of_step(step)
         if not isinstance(result, torch.Tensor) or not result.requires_grad:
             return result
         if step.name in _ELEMENTWISE:
@@ -284,8 +284,10 @@ def _elementwise_result(step: _Step, references: _References) -> torch.Tensor:
     return _result_with_slope_gradient(step.args[0], step.result(), references[0], step.result(references[0]))
 
 
-def _product_result(multiply: Function, step: _Step, references: _References) -> torch.Tensor:
-    """Return a product, in which the change of each factor counts by the mean of the other.
+def _product_with_averaged_gradients(
+    multiply: Function, step: _Step, references: _References
+) -> torch.Tensor:
+    """Return the product itself, whose gradient weighs the change of each factor by the mean of the other.
 
     A product of one tensor and a number is linear, and keeps its gradient.
 
@@ -330,16 +332,16 @@ def _max_pool_result(pool: Function, step: _Step, references: _References) -> to
     pixel_change = (x.detach() - reference).flatten(first_pixel_dim)
     change = (maxima - reference_maxima).flatten(first_pixel_dim)
     zeros = (x - x.detach()).flatten(first_pixel_dim)
-    rise = _zeros_with_gradient_at_maxima(
+    rise = _zeros_whose_gradient_is_change_ratio(
         change.clamp(min=0), pixel_change, zeros, indices, slope_without_change=1.0
     )
-    fall = _zeros_with_gradient_at_maxima(
+    fall = _zeros_whose_gradient_is_change_ratio(
         change.clamp(max=0), pixel_change, zeros, reference_indices, slope_without_change=0.0
     )
     return maxima + rise.view_as(maxima) + fall.view_as(maxima)
 
 
-def _zeros_with_gradient_at_maxima(
+def _zeros_whose_gradient_is_change_ratio(
     change: torch.Tensor,
     pixel_change: torch.Tensor,
     zeros: torch.Tensor,
@@ -386,7 +388,7 @@ def _softmax_result(step: _Step, references: _References) -> torch.Tensor:
 
 _RULES: dict[str, Callable[[_Step, _References], torch.Tensor]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise_result),
-    **{name: partial(_product_result, multiply) for name, multiply in _PRODUCTS.items()},
+    **{name: partial(_product_with_averaged_gradients, multiply) for name, multiply in _PRODUCTS.items()},
     **{name: partial(_max_pool_result, getattr(functional, name)) for name in _MAX_POOLS},
     "softmax": _softmax_result,
 }

@@ -185,11 +185,11 @@ class FolderMaps:
             yield _images_and_maps_of_case(case, self.images[case], self.network, self.outputs, rows)
 
 
-def maps_of_folder(
+def stored_maps_of_network(
     network: Network,
     module: nn.Module,
     images: Any,
-    folder: str | os.PathLike[str],
+    map_folder: str | os.PathLike[str],
     cases: Sequence[Any] | None = None,
     tasks: Sequence[Any] | None = None,
 ) -> FolderMaps:
@@ -201,7 +201,7 @@ def maps_of_folder(
     SalstatsError if the network has no such maps or does not know a task, or a case has no image;
     InputFileError if settings say that another network made the maps.
     """
-    path = Path(folder)
+    path = Path(map_folder)
     if not isinstance(images, Mapping):
         raise SalstatsError(
             Setting("images"), " must map each case of the folder to its image, as make_maps takes them"
@@ -233,7 +233,7 @@ def maps_of_folder(
         if case not in images_by_case:
             raise SalstatsError(
                 Setting("images"),
-                f" has no image of case {case!r}, which has maps in {folder}",
+                f" has no image of case {case!r}, which has maps in {map_folder}",
                 value=case,
                 path=path,
             )

@@ -15,8 +15,8 @@ from salstats.explain.forward_passes import (
     BATCH_SIZE,
     PROBABILITIES,
     evaluating,
+    function_to_apply_or_none_if_unknown,
     n_images_per_pass,
-    recognised_function_to_apply,
     to_probabilities,
 )
 from salstats.explain.input_checks import check_images, check_targets
@@ -24,7 +24,7 @@ from salstats.explain.methods import METHODS, options_with_defaults
 from salstats.explain.named_maps import image_keys
 from salstats.explain.perturbations import masks_and_outputs
 from salstats.explain.request import Request
-from salstats.explain.saliency_maps import equal_groups_and_seeds
+from salstats.explain.saliency_maps import identical_image_groups_and_image_seeds
 
 
 def rise_masks(
@@ -110,7 +110,7 @@ def rise_masks(
     stack = check_images(images)
     keys = image_keys(cases, tasks, len(stack))
     regions = None if region is None else _region_weights(region, stack)
-    groups, seed_by_image = equal_groups_and_seeds(record, stack, seeds, rng)
+    groups, seed_by_image = identical_image_groups_and_image_seeds(record, stack, seeds, rng)
     n_passing = np.zeros(len(stack), np.int64)
     # sums, over the masks that pass and those that do not, of the share of the region that a mask shows
     shown_passing = np.zeros(len(stack))
@@ -136,7 +136,7 @@ def rise_masks(
                 option="probability",
                 value="softmax",
             )
-        if probability == "sigmoid" and recognised_function_to_apply(image_outputs) == "none":
+        if probability == "sigmoid" and function_to_apply_or_none_if_unknown(image_outputs) == "none":
             # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
             probability = "none"
         output_indices = check_targets(targets, len(stack), n_outputs)

@@ -209,7 +209,7 @@ def explain(
         reshape = VitGrid()
     stack = check_images(images)
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    groups, seed_by_image = equal_groups_and_seeds(record, stack, seeds, rng)
+    groups, seed_by_image = identical_image_groups_and_image_seeds(record, stack, seeds, rng)
     saliency: np.ndarray | None = None
     # gradients are computed even if the caller has switched them off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as torch_device:
@@ -324,10 +324,10 @@ def _is_graph_without_module_calls(model: Any) -> bool:
     return not any(node.op == "call_module" for node in model.graph.nodes)
 
 
-def equal_groups_and_seeds(
+def identical_image_groups_and_image_seeds(
     record: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
 ) -> tuple[list[list[int]], np.ndarray]:
-    """Return the indices of equal images, for shared passes and draws, and the seed of each image.
+    """Return groups of the indices of identical images, for shared passes and draws, and each image's seed.
 
     Unless seeds are given, a seed is made of the call's seed and the index of the first equal image. For
     methods that share neither passes nor draws each image is a group of its own.

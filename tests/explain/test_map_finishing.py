@@ -16,10 +16,10 @@ from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 from salstats.explain.ensembles import explain_ensemble  # noqa: E402
 from salstats.explain.map_finishing import (  # noqa: E402
     apply_sign_rule,
-    mean_of_scaled_layers,
+    mean_of_scaled_layers_by_image,
     reduce_channels,
     resize_and_smooth,
-    sum_of_layers,
+    sum_of_layers_by_image,
     warn_of_or_count_constant_maps,
 )
 from salstats.explain.map_runs import make_maps  # noqa: E402
@@ -63,20 +63,22 @@ def test_filter_by_hand_mirrors_the_border_about_its_pixels():
 def test_layers_are_joined_by_hand():
     first = np.array([[[2.0, -8.0], [0.0, 4.0]]])
     second = np.array([[[0.0, 10.0], [5.0, 0.0]]])
-    joined = mean_of_scaled_layers([first, second], "positive", (2, 2))
+    joined = mean_of_scaled_layers_by_image([first, second], "positive", (2, 2))
     np.testing.assert_allclose(joined, [[[0.25, 0.5], [0.25, 0.5]]], atol=ROUNDING)
     # the lowest value becomes 0, and so does a map of one value
-    stretched = mean_of_scaled_layers([first + 9, second + 5, np.full((1, 2, 2), 3.0)], "absolute", (2, 2))
+    stretched = mean_of_scaled_layers_by_image(
+        [first + 9, second + 5, np.full((1, 2, 2), 3.0)], "absolute", (2, 2)
+    )
     expected = [[10 / 12 + 0, 0 + 10 / 10], [8 / 12 + 5 / 10, 12 / 12 + 0]]
     np.testing.assert_allclose(stretched, [np.array(expected) / 3], atol=ROUNDING)
-    signed = mean_of_scaled_layers([first, second], "signed", (2, 2))
+    signed = mean_of_scaled_layers_by_image([first, second], "signed", (2, 2))
     np.testing.assert_allclose(signed, [[[0.125, 0.0], [0.25, 0.25]]], atol=ROUNDING)
 
 
 def test_layers_of_several_sizes_are_summed_on_one_grid():
     fine = np.random.default_rng(0).normal(size=(2, 6, 4))
     coarse = np.random.default_rng(1).normal(size=(2, 3, 2))
-    total = sum_of_layers([fine, coarse], (6, 4))
+    total = sum_of_layers_by_image([fine, coarse], (6, 4))
     for image in range(2):
         np.testing.assert_allclose(total[image], fine[image] + resize(coarse[image], (6, 4)), atol=ROUNDING)
 

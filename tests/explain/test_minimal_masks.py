@@ -192,7 +192,7 @@ def searched(enough, rooms, *, bisect=False):
         assert (np.diff(steps) > 0).all()
         assert not set(steps) & set(asked), "a step is asked about twice"
         asked += steps.tolist()
-        search.record(steps, [enough[step] for step in steps])
+        search.record_tested_steps(steps, [enough[step] for step in steps])
     return search.first_sufficient_step, asked
 
 

@@ -19,7 +19,7 @@ from salstats.explain.named_maps import (  # noqa: E402
     ImageMap,
     image_keys,
     image_maps,
-    maps_of_folder,
+    stored_maps_of_network,
     warn_of_stretched_maps,
 )
 from salstats.images.preparation import Preparation  # noqa: E402
@@ -177,7 +177,7 @@ def test_a_case_of_a_folder_has_its_image_once_for_each_task(tmp_path):
             {"case": "q", "task": "Mass", "method": "lime"},
         ],
     )
-    maps = maps_of_folder(network(), MODULE, IMAGES, folder)
+    maps = stored_maps_of_network(network(), MODULE, IMAGES, folder)
     assert len(maps) == 2
     first, second = maps.cases()
     assert first.keys == ImageKeys(["q", "q"], ["Mass", "Edema"])
@@ -200,31 +200,31 @@ def test_maps_of_a_folder_are_those_of_the_networks_name_and_seed(tmp_path):
     folder = map_folder(tmp_path / "maps", rows)
 
     def values(chosen):
-        (case,) = maps_of_folder(chosen, MODULE, IMAGES, folder).cases()
+        (case,) = stored_maps_of_network(chosen, MODULE, IMAGES, folder).cases()
         return [image_map.saliency[0, 0] for image_map in case.maps]
 
     assert values(network()) == [0.0, 1.0]
     assert values(network(seed=1)) == [1.0]
     with raises(SalstatsError, choices=("cnn", "other"), path=folder / "maps.csv"):
-        maps_of_folder(network(seed=2), MODULE, IMAGES, folder)
+        stored_maps_of_network(network(seed=2), MODULE, IMAGES, folder)
 
 
 def test_a_folder_needs_images_by_case(tmp_path):
     folder = map_folder(tmp_path / "maps", [{"case": "p", "task": "Mass"}])
     with raises(SalstatsError, option="images"):
-        maps_of_folder(network(), MODULE, [IMAGES["p"]], folder)
+        stored_maps_of_network(network(), MODULE, [IMAGES["p"]], folder)
     with raises(SalstatsError, option="images", value="p", path=folder):
-        maps_of_folder(network(), MODULE, {"q": IMAGES["q"]}, folder)
+        stored_maps_of_network(network(), MODULE, {"q": IMAGES["q"]}, folder)
 
 
 def test_a_task_that_the_network_does_not_know_is_an_error(tmp_path):
     folder = map_folder(tmp_path / "maps", [{"case": "p", "task": "Nodule"}])
     with raises(SalstatsError, choices=tuple(TASKS), path=folder):
-        maps_of_folder(network(), MODULE, IMAGES, folder)
+        stored_maps_of_network(network(), MODULE, IMAGES, folder)
 
 
 def test_an_image_of_another_size_than_the_table_says_is_an_error(tmp_path):
     folder = map_folder(tmp_path / "maps", [{"case": "p", "task": "Mass", "height": 8, "width": 4}])
-    maps = maps_of_folder(network(), MODULE, IMAGES, folder)
+    maps = stored_maps_of_network(network(), MODULE, IMAGES, folder)
     with raises(InputFileError, column="height", value=(8, 4), rows=(0,)):
         list(maps.cases())
