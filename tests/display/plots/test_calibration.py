@@ -74,6 +74,8 @@ def test_bars_at_the_bottom_are_a_histogram_of_the_predictions():
     assert list(area / area.sum()) == pytest.approx(list(curves["n"] / len(data)))
     # bars do not reach the points, none of which lies below 0
     assert bars["top"].max() < 0
+    # a strip below the rates, which go from 0 to 1
+    assert -0.5 < bars["bottom"].min() == bars["bottom"].max()
 
 
 def test_a_bin_of_equal_predictions_has_a_bar():

@@ -67,6 +67,7 @@ def test_adjusted_p_values_stand_beside_the_correlations(scores, quietly, read):
     row = adjusted.set_index("task").loc["Edema"]
     p_value = "&gt;0.999" if row["p_adjusted"] > 0.999 else f"{row['p_adjusted']:.3f}"
     assert seen.rows["Edema"][-1] in (p_value, p_value.replace("&gt;", ">"))
+    assert "P values: two-sided, " in seen.note
     assert "adjusted (Holm, 5 tests)" in seen.note
 
 
