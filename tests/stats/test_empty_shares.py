@@ -167,3 +167,10 @@ def test_levels_of_categories_without_rows_are_no_masks():
     cases = pd.Categorical(scores["case"], categories=["a", "b", "c"])
     methods = pd.Categorical(scores["method"], categories=["cam", "human", "lime"])
     assert shares(scores.assign(case=cases, method=methods)) == expected
+
+
+def test_a_label_decides_only_where_the_mask_is_unknown():
+    rows = {"case": list("abcd"), "method": "cam", "metric": "assd", "label": [0, 1, 1, 0]}
+    scores = pd.DataFrame(rows | {"score": [np.nan, np.nan, 2.0, 3.0]})
+    # case a has no finding; the mask of b is missing; c and d have masks
+    assert shares(scores) == {"cam": (0, 0, 2, 1)}

@@ -242,3 +242,10 @@ def test_missing_patients_matter_only_where_errors_are_clustered():
     alone = ss.regress(rows.drop(columns="patient"), "y ~ x", errors="cr2")
     assert alone["unit"].tolist() == ["row", "row"]
     assert alone["n_units"].tolist() == [13, 13]
+
+
+def test_a_random_effect_of_every_row_is_an_error():
+    rows = pd.DataFrame({"case": [f"c{i:02d}" for i in range(20)], "x": np.arange(20) % 3.0})
+    rows["y"] = np.sin(np.arange(20))
+    with raises(ValueRangeError, match="20 effects in 20 rows"):
+        ss.fit(rows, "y ~ x + (1|case)")

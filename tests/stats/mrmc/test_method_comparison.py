@@ -237,6 +237,8 @@ def test_bootstrapped_covariances_leave_adjustment_as_it_is(rated):
     options = {"figure": "auc", "label": "truth", "covariance": "bootstrap", "n_replicates": 50}
     found = ss.mrmc(rated, **options, adjust="holm")
     assert set(found["n_replicates"]) == {50}
+    # all methods have the same cases
+    assert "n_shared" not in found
     del options["n_replicates"]
     assert set(ss.mrmc(rated, **options)["n_replicates"]) == {10_000}
     assert (
