@@ -68,6 +68,16 @@ def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
     assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=ROUNDING)
 
 
+def test_long_names_are_on_two_lines_in_a_column_and_on_one_on_a_page():
+    name = "a_rather_long_name_of_a_method_that_has_many_words_and_more"
+    for width, n_lines in ((89, 2), (183, 1)):
+        figure = plot_mean_auc_sd_by_sampled_pixels(make_spread(methods=("convex", name)), width=width)
+        texts = list(figure.data["name"].cat.categories)
+        (long,) = [text for text in texts if text.startswith("a_rather")]
+        assert long.replace("\n", "") == name
+        assert long.count("\n") == n_lines - 1
+
+
 def test_rows_without_spread_are_counted():
     spread = make_spread()
     spread.loc[spread["method"] == "gradcam_wag", "sd"] = np.nan
