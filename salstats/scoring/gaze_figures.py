@@ -112,8 +112,14 @@ def plot_gaze(
             missing.append(f"{title}: {CONSTANT_MAP}.")
         else:
             maps[title] = shares_above_minimum(resized)
+    # no panel is larger: the fixations and their mean map stand side by side
+    panel_width = width / 2
+    panel_height = panel_width * truths.shape[0] / truths.shape[1]
     grey = read_grey_for_print(
-        check_images(images), case, truths.shape, printed_shape(truths.shape, width / 2)
+        check_images(images),
+        case,
+        truths.shape,
+        printed_shape(truths.shape, max(panel_width, panel_height)),
     )
     points = truths.points[0]
     notes = [

@@ -1,5 +1,7 @@
 """The figure of one image of a study of gaze."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from gaze_files import (
@@ -11,10 +13,13 @@ from gaze_files import (
     write_maps,
     write_release,
 )
+from PIL import Image
 from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError
+from salstats.images.fixations import Fixations
+from salstats.study import Case, Recording, Study
 
 
 def pictures(figure):
@@ -62,6 +67,19 @@ def test_a_constant_map_is_named_and_not_drawn(study, tmp_path):
     figure = ss.plot_gaze(study, "img-a")
     assert list(figure.data["picture"]) == ["Fixations", "Mean fixation map"]
     assert "Grad-CAM: constant map." in figure.labels.caption.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("shape", "width"), [((450, 900), 150), ((900, 450), 89)])
+def test_the_finest_lines_of_a_large_jpeg_are_still_seen(tmp_path, shape, width):
+    fixations = partial(Fixations, [(20, 30)], [0.5], [(9, 9)], [(0, 0, *shape)])
+    recording = Recording("P0", "0", fixations, "drawn here")
+    study = Study((Case("a", shape, patient="7", recordings=(recording,)),))
+    # read at half its size, a black line and the white one below it would be one grey line
+    rows, cols = (round(1.6 * side) for side in shape)
+    lines = np.broadcast_to((np.arange(rows) % 2 * 255).astype(np.uint8)[:, None], (rows, cols))
+    Image.fromarray(lines).save(tmp_path / "a.jpg", quality=100)
+    shown = pictures(ss.plot_gaze(study, "a", images=tmp_path, width=width))["Fixations"]
+    assert np.ptp(shown[:, :, 0].astype(int), axis=0).min() > 30
 
 
 def test_what_cannot_be_shown_is_said(study, tmp_path):
