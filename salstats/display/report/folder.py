@@ -52,7 +52,7 @@ class _WrittenItem:
 
 
 def write_folder_collecting_warnings(
-    report: Report, folder: Path, jobs: FigureJobs, *, progress: bool = False
+    report: Report, folder: Path, jobs: FigureJobs, *, progress: bool
 ) -> list[str]:
     """Write a report's files into a temporary folder, then rename it; return the warnings of its figures."""
     # a file may have been added while the analyses ran

@@ -286,8 +286,8 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
         + facets
         + p9.scale_fill_manual([PALETTE[3]], limits=[_EXPLANATION], name="")
         + p9.scale_color_manual(["#000000"], limits=[_TRUTH], name="")
-        + p9.scale_x_continuous(limits=(0, width), expand=(0, 0))
-        + p9.scale_y_reverse(limits=(_TEXT_RATIO * height, 0), expand=(0, 0))
+        + p9.scale_x_continuous(limits=(0, width))
+        + p9.scale_y_reverse(limits=(_TEXT_RATIO * height, 0))
         + p9.coord_fixed(expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()

@@ -23,7 +23,7 @@ def write(folder, title="First", *, overwrite=False, provenance=()):
     report = Report(title, sections, (), (), provenance=provenance)
     folder = check_report_folder(Path(folder), overwrite=overwrite)
     with FigureJobs(1) as figures:
-        return write_folder_collecting_warnings(report, folder, figures)
+        return write_folder_collecting_warnings(report, folder, figures, progress=False)
 
 
 def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp_path):
