@@ -10,6 +10,7 @@ import pytest
 from salstats.studies.lanfredi2021.layouts import (
     CHANCE_SCORE,
     LABELS,
+    LAYOUTS,
     add_width_ratio_and_excludes_chance_columns,
     means_with_published_interval,
     rows_of_table,
@@ -31,6 +32,10 @@ def test_each_table_has_its_methods_and_metrics(number, methods, metrics):
     )
     kept = rows_of_table(number, rows)
     assert set(zip(kept["method"], kept["metric"], strict=True)) == {(m, k) for m in methods for k in metrics}
+
+
+def test_only_table_1_marks_the_best_method():
+    assert [number for number, layout in LAYOUTS.items() if layout.options["bold"]] == ["1"]
 
 
 def test_the_interval_has_the_sd_of_all_rows_and_the_number_of_images():

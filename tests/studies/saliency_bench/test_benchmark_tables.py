@@ -103,6 +103,16 @@ class TestScores:
         assert f"{rank} ({low}, {high}; {share})" in text_of(item)
         assert "rests on 25 cases" in text_of(item)
 
+    @pytest.mark.parametrize(
+        ("key", "by"), [("ranks", ["metric", "dataset", "model"]), ("ranks_data_sets", ["metric", "model"])]
+    )
+    def test_the_method_that_is_first_most_often_is_bold(self, drawn, key, by):
+        item = drawn[key]
+        is_first = item.frame["share_first"] == item.frame.groupby(by)["share_first"].transform("max")
+        expected = [f"{100 * share:.0f}%" for share in item.frame.loc[is_first, "share_first"]]
+        bold = [cell for row in bold_cells(item) for cell in row]
+        assert sorted(re.search(r"; (\d+%)", cell)[1] for cell in bold) == sorted(expected)
+
     @pytest.mark.parametrize("key", ["table_2", "table_3", "ranks", "ranks_data_sets"])
     def test_figures_show_every_row_of_their_frame(self, drawn, key):
         item = drawn[key]

@@ -20,6 +20,7 @@ from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import (
+    UnscoredStudy,
     chosen_value_by_task,
     inference_of,
     iou_with_low_probability_masks_emptied,
@@ -493,3 +494,26 @@ def test_the_main_maps_are_some_of_the_maps(tmp_path):
     given = ["--data", tmp_path, "--maps", f"cam={tmp_path}", "--main"]
     with raises(SalstatsError, option="main", value="ig", choices=("cam",)):
         read_data(options_of(*given, "ig"))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize(
+    ("given", "threshold_source", "cutoff_source"),
+    [
+        ([], "tuned", "tuned"),
+        (["--threshold", "0.3"], "given", "tuned"),
+        (["--cutoff", "0.2"], "tuned", "given"),
+        (["--threshold", "0.3", "--cutoff", "0.2"], "given", "given"),
+    ],
+)
+def test_values_that_are_not_given_are_tuned(given, threshold_source, cutoff_source):
+    study = study_of_series("cam")
+    met = needs_met(study, study, has_thresholds=bool(given))
+    frames = score_and_tune(
+        UnscoredStudy(study, study, ss.features(study), met), options_of("--data", "x", *given)
+    )
+    assert (frames.threshold_source, frames.cutoff_source) == (threshold_source, cutoff_source)
+    if threshold_source == "given":
+        assert set(frames.tuned["threshold"]) == {"0.3"}
+    if cutoff_source == "given":
+        assert set(frames.full["cutoff"]) == {0.2}

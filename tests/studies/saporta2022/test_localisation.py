@@ -14,6 +14,7 @@ from salstats.errors import ColumnError
 from salstats.studies.saporta2022.localisation import (
     auroc_by_model_and_task,
     auroc_by_task_or_none,
+    ensemble_and_checkpoints,
     figure_2_means_of_main_and_people,
     mean_iou_on_full_slice,
     means_by_method_and_model,
@@ -347,3 +348,14 @@ def test_methods_without_models_have_a_table_by_method(one_task):
     item = means_by_method_and_model(replace(one_task, scores=scores))
     assert set(item.frame["method"]) == {METHOD, "ig", "human"}
     assert "model" not in item.frame
+
+
+def test_an_ensemble_is_that_of_the_model_that_comes_first(one_task):
+    # one row of each series after the other, case by case
+    scores = several_methods_and_models(one_task.scores).sort_values(["metric", "case"], kind="stable")
+    assert scores["model"].iloc[:2].tolist() == ["densenet", "resnet"]
+    rows = ensemble_and_checkpoints(replace(one_task, scores=scores.reset_index(drop=True))).frame
+    means = rows.query("metric == 'iou' and task == 'Atelectasis'").set_index("method")["estimate"]
+    assert set(means.index) == {"ensemble", "checkpoint 1"}
+    own = scores.query("metric == 'iou' and method == @METHOD and model == 'densenet' and seed.isna()")
+    assert means["ensemble"] == pytest.approx(own["score"].mean())
