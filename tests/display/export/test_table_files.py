@@ -171,3 +171,16 @@ def test_files_of_several_formats_hold_their_own(tmp_path):
 def test_only_a_table_can_be_written(tmp_path):
     with raises(SalstatsError, option="table"):
         save_table_as(pd.DataFrame({"a": [1]}), [tmp_path / "t.csv"])
+
+
+def test_a_browser_is_looked_for_where_a_picture_is_written_and_before_any_work(tmp_path, monkeypatch):
+    def no_browser():
+        raise SalstatsError("no browser", option="SALSTATS_BROWSER")
+
+    monkeypatch.setattr(table_files, "find_browser", no_browser)
+    save_table_as(one_cell(), [tmp_path / f"t{suffix}" for suffix in STARTS])
+    assert len(list(tmp_path.iterdir())) == len(STARTS)
+    monkeypatch.setattr(table_files, "html_page", lambda _: pytest.fail("rendered"))
+    with raises(SalstatsError, option="SALSTATS_BROWSER"):
+        save_table_as(one_cell(), [tmp_path / "u.html", tmp_path / "u.png"])
+    assert not (tmp_path / "u.html").exists()

@@ -8,7 +8,7 @@ from mrmc_readings import mrmc_frame
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.theme import COLUMN_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, LINE_MM
 from salstats.errors import ColumnError, SalstatsError
 
 
@@ -134,3 +134,16 @@ def test_readers_without_an_estimate_are_named():
     figure = ss.plot_readers(frame)
     assert len(figure.data) == 3
     assert "not drawn: IoU/LIME/r1." in caption(figure)
+
+
+def test_names_of_several_lines_have_rows_that_hold_them():
+    long_name = "Gradients times input, averaged over noisy copies of the image and over all trainings"
+    short, long = (
+        ss.plot_readers(readers_frame(), labels={"method": {"lime": name, "gradcam": "Grad-CAM"}})
+        for name in ("LIME", long_name)
+    )
+    n_lines = max(label.count("\n") + 1 for label in scale(long, "y").labels)
+    assert n_lines > 2
+    # two rows, one for each method
+    assert size_mm(short)[1] < size_mm(long)[1]
+    assert size_mm(long)[1] > 2 * n_lines * LINE_MM

@@ -1,7 +1,10 @@
 """plot_roc(): lines, panels, bands and the areas written in the panels."""
 
+import re
+
 import matplotlib.pyplot as plt
 import pandas as pd
+from display.plots.estimate_figures import layer_data, layers
 from tests_support import raises
 
 import salstats as ss
@@ -50,3 +53,17 @@ def test_areas_that_do_not_fit_are_left_out_and_the_caption_says_so():
     curves = ss.roc_curve(many, "prob", "label", by=by, n_replicates=20)
     text = words(ss.plot_roc(curves, auroc=ss.auroc(many, "prob", "label", by=by), width=89))
     assert "left out" in text
+
+
+def test_areas_are_written_for_as_many_curves_as_a_panel_has_room_for():
+    one = SCORES.query("metric == 'iou' and method == 'gradcam' and task == 'Edema'")
+
+    def figure_of(n_models):
+        many = pd.concat([one.assign(model=f"net {i}") for i in range(n_models)])
+        curves = ss.roc_curve(many, "prob", "label", by="model", n_replicates=20)
+        return ss.plot_roc(curves, auroc=ss.auroc(many, "prob", "label", by="model"), width=59, n_columns=1)
+
+    room = int(re.search(r"room for (\d+)", words(figure_of(12)))[1])
+    assert room > 1
+    assert len(layer_data(figure_of(room), "geom_text")) == room
+    assert not layers(figure_of(room + 1), "geom_text")

@@ -100,6 +100,25 @@ def test_a_line_by_task_stands_in_its_panel_only_and_a_single_mean_is_no_line():
     assert lines.frame["panel"].tolist() == ["Edema", "Edema"]
 
 
+def test_a_line_by_method_has_its_colour_in_each_panel():
+    by_method = pd.concat([line(method="gradcam"), line(method="lime", estimate=[0.5, 0.6])])
+    by_method = by_method[["method", *line().columns]]
+    lines = fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", points_of(), DATA).frame
+    ends = lines.groupby(["panel", "group"], observed=True)["estimate"].apply(list)
+    assert ends.to_dict() == {
+        (panel, group): estimates
+        for panel in ("Edema", "Nodule")
+        for group, estimates in (("Grad-CAM", [0.3, 0.4]), ("LIME", [0.5, 0.6]))
+    }
+    # panels by method have no colours
+    panels = points_of(by=["task", "method"])
+    assert fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", panels, DATA).frame.shape[0] == 8
+    # without colours by method no line of a method has a place
+    one_colour = points_of(by="task", colour="case")
+    with raises(SalstatsError, option="fit", column="method"):
+        fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", one_colour, DATA)
+
+
 def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
     frame = pd.DataFrame(
         {"x": ["iou"], "y": "prob", "term": "spearman", "estimate": 0.45, "conf_low": 0.3, "conf_high": 0.58}

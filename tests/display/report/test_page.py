@@ -11,7 +11,7 @@ import pytest
 from lxml import html as lxml_html
 
 import salstats
-from salstats.display.report.document import MissingItem, Report, ReportItem, Section
+from salstats.display.report.document import Display, MissingItem, Report, ReportItem, Section
 from salstats.display.report.page import render_page
 
 EVIL = '</script></style><img src=x onerror="boom()">\'"&<b>&amp;'
@@ -62,6 +62,26 @@ def test_every_other_part_is_folded_with_what_is_more_of_it_folded_again(tree):
     (more,) = tree.find_class("more")
     assert "part" in next(more.iterancestors("details")).get("class")
     assert [e.get("id") for e in more.iter("figure") if e.get("id")] == ["table-wide"]
+
+
+def places_of(page, *anchors):
+    """The anchors in the order in which they stand on a page."""
+    return [element.get("id") for element in page.iter() if element.get("id") in anchors]
+
+
+def test_open_figures_precede_the_sentences_and_tables_follow(sample_report):
+    table, figure = sample_report.sections[1].items
+    section = Section("a", "A", ("A sentence.",), (table, figure))
+    anchors = ("figure-intervals", "section-a-text", "table-means")
+    shown = tree_of(replace(EMPTY, sections=(SUMMARY, section)))
+    assert places_of(shown, *anchors) == list(anchors)
+    (links,) = shown.find_class("narrow")
+    assert [link.get("href") for link in links.iter("a")] == ["#table-means"]
+    # without an open figure tables come first
+    folded = replace(section, items=(replace(figure, display=Display.FOLDED), table))
+    shown = tree_of(replace(EMPTY, sections=(SUMMARY, folded)))
+    assert places_of(shown, *anchors) == list(reversed(anchors))
+    assert not shown.find_class("narrow")
 
 
 def test_parts_without_content_are_left_out():

@@ -31,6 +31,9 @@ def test_panels_fill_the_width_and_are_no_narrower_than_the_least():
     assert grid.n_columns < 9
     wide = panel_grid(names(2), 2, 183, left_mm=20.0)
     assert wide.left_mm + 2 * wide.panel_width + 5.0 + 2.0 == pytest.approx(183)
+    # at the right of the last panel
+    figure = p9.ggplot() + wide.elements(30)
+    assert 183 * figure.theme.getp("plot_margin_right") == pytest.approx(2.0)
 
 
 def test_a_panel_is_as_wide_as_the_longest_word_of_its_title():

@@ -72,6 +72,10 @@ def test_a_panel_has_forty_cells_to_a_side_and_fuller_ones_are_darker():
     assert cells["powered"].iloc[-1] == pytest.approx(2**0.25)
     assert scale.breaks == pytest.approx([count**0.25 for count in (1, 10, 100, 1000, 10_000)])
     assert layer.aes_params["fill"] == "#666666"
+    emptiest, fullest = scale.palette(np.array([0.0, 1.0]))
+    # the emptiest cell is still seen
+    assert 0.1 < emptiest < 0.5
+    assert fullest == 1
 
 
 def test_a_single_integer_has_lanes_within_its_unit():
