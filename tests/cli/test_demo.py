@@ -67,6 +67,11 @@ def test_the_demo_prints_its_calls_and_that_the_annotator_is_simulated(tmp_path,
     run_demo(tmp_path / "demo")
     said = capsys.readouterr().out
     assert "simulated" in said
+    study = ss.datasets.load_digits_scores().query("dataset == @DEMO_SUBSET['dataset'] and label == 1")
+    study = study[study["metric"].isin(METRICS) & (study["model"] == DEMO_SUBSET["model"])]
+    # the first scores are shown before anything is computed
+    shown, _ = said.split("ss.summarize", 1)
+    assert re.findall(r"\bdigit \d\b", shown) == study["task"].head(4).tolist()
     for call in ("ss.summarize", "ss.percent_decrease", "ss.regress", "ss.report"):
         assert call in said
     assert not re.search(r"\bnan\b", said, re.IGNORECASE)

@@ -10,7 +10,7 @@ from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.cli.sources import _study_options
+from salstats.cli.sources import CommandRun, _study_options
 from salstats.readers.formats import FORMATS
 
 
@@ -98,3 +98,20 @@ def test_help_names_the_formats_of_options_that_a_folder_of_the_default_format_d
         formats = [name for name, of_format in parameters.items() if option.name in of_format]
         prefix = f"{', '.join(formats)}: "
         assert option.typer_info.help.startswith(prefix) == ("chexlocalize" not in formats), option.name
+
+
+def test_a_run_gives_its_function_the_data_the_options_and_a_progress_bar_where_it_has_one():
+    def with_progress(data, name, *, level=0.95, progress=False):
+        return data, name, level, progress
+
+    def without_progress(data, name, *, level=0.95):
+        return data, name, level
+
+    def run_of(function):
+        return CommandRun(
+            input_path_or_none=None, reading={}, options={"level": 0.9}, arguments=["iou"],
+            output=None, overwrite=False, print_all=False, function=function,
+        )  # fmt: skip
+
+    assert run_of(with_progress).call("data") == ("data", "iou", 0.9, True)
+    assert run_of(without_progress).call("data") == ("data", "iou", 0.9)

@@ -205,7 +205,7 @@ def test_a_tampered_workbook_is_refused_and_leaves_nothing(server, tmp_path):
     name = "normal_abnormal_separated.xlsx"
     with (server.folder / name).open("ab") as file:
         file.write(b"!")
-    with raises(InputFileError, path=tmp_path / "out" / name) as caught:
+    with raises(InputFileError, path=tmp_path / "out" / name, match="checksum") as caught:
         datasets.fetch_lanfredi2021(tmp_path / "out", base_url=server.url)
     # pooch's error of another checksum
     assert type(caught.value.__cause__) is ValueError

@@ -176,6 +176,38 @@ def test_torchvisions_transformer_is_taken_as_it_is():
     assert torch.allclose(found, expected, atol=SINGLE)
 
 
+class Attending(nn.Module):
+    """Attention of two heads that is called with the options of a test; keeps the weights that it gets."""
+
+    def __init__(self, **options):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.options, self.weights = options, []
+
+    def forward(self, x):
+        tokens = x.flatten(2).transpose(1, 2)
+        tokens, weights = self.attention(tokens, tokens, tokens, **self.options)
+        self.weights.append(weights)
+        return tokens.mean(dim=1)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"need_weights": True}, {"need_weights": False}, {"average_attn_weights": False}]
+)
+def test_a_network_gets_from_its_attention_what_it_asks_for(options):
+    model, x = seeded(lambda: Attending(**options)), images(2, (4, 2, 2))
+    with torch.no_grad():
+        outputs = model(x)
+    ask("attention_rollout", model, x, 0, n_prefix=0)
+    wanted, found = model.weights[0], model.weights[-1]
+    assert outputs.shape == (2, 4)
+    if options.get("need_weights", True):
+        assert found.shape == wanted.shape
+        assert torch.allclose(found, wanted, atol=SINGLE)
+    else:
+        assert found is wanted is None
+
+
 def test_fused_attention_of_timms_kind_is_computed_step_by_step():
     model, x = seeded(Transformer), images()
     for block in model.blocks:

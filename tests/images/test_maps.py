@@ -167,6 +167,14 @@ def test_nothing_exceeds_1_where_rounding_takes_the_second_of_two_peaks_above_th
 def test_a_fixed_threshold_is_strict_and_neither_fills_nor_drops():
     ring = np.array([[1, 1, 1, 0, 0], [1, 0.5, 1, 0, 1], [1, 1, 1, 0, 0]])
     assert np.array_equal(SaliencyOnImage(ring, ring.shape).mask(0.5), ring == 1)
+    whole, middle = np.ones((3, 5), bool), np.zeros((3, 5), bool)
+    middle[1, 1] = True
+    laid = SaliencyOnImage(ring, ring.shape)
+    # ten pixels lie above 0, nine of them above one half, none above 1
+    expected = [[10, 0, 5, 0], [9, 0, 6, 0], [0, 0, 15, 0]]
+    assert laid.tp_fp_fn_tn_by_threshold(encode(whole), [0, 0.5, 1]).tolist() == expected
+    expected = [[1, 9, 0, 5], [0, 9, 1, 5], [0, 0, 1, 14]]
+    assert laid.tp_fp_fn_tn_by_threshold(encode(middle), [0, 0.5, 1]).tolist() == expected
     filled = [[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]]
     assert np.array_equal(SaliencyOnImage(ring, ring.shape).mask("otsu"), np.array(filled, bool))
 

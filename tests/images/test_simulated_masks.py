@@ -51,13 +51,17 @@ def test_the_oracles_masks_are_drawn_to_the_pixel(shared, name):
     assert drawn == 9
 
 
-def test_the_border_of_the_image_does_not_smooth_the_shape():
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_border_of_the_image_does_not_smooth_the_shape(axis):
     contour = irregular_contour_row_col(radius=20, spread=0, n_points=40)
     mask = draw_contour(contour, (101, 101))
-    up = -int(np.nonzero(mask)[0].min())
-    edge = draw_contour(contour, (101, 101), shift=(up, 0))
-    assert edge[0].any()
-    np.testing.assert_array_equal(edge, np.roll(mask, up, axis=0))
+    pixels = np.nonzero(mask)[axis]
+    for n_pixels in (-int(pixels.min()), 100 - int(pixels.max())):
+        shift = (n_pixels, 0) if axis == 0 else (0, n_pixels)
+        moved = draw_contour(contour, (101, 101), shift=shift)
+        np.testing.assert_array_equal(moved, np.roll(mask, n_pixels, axis=axis))
+        # the shape touches the border
+        assert moved.take([0, 100], axis=axis).any()
 
 
 def test_holes_are_filled():

@@ -50,3 +50,11 @@ def test_damaged_arguments_are_named():
         shares(np.eye(2), minimum=-1)
     with raises(ValueRangeError, option="constant", value="none"):
         shares(np.eye(2), constant="none")
+
+
+def test_one_of_several_densities_is_named_by_its_place():
+    several = np.array([[[1.0, 2.0]], [[1.0, -2.0]], [[0.0, 3.0]]])
+    with raises(ValueRangeError, option="density 2 of 3"):
+        Densities(several, (1, 2))
+    with raises(ValueRangeError, option="density"):
+        Densities(several[1], (1, 2))

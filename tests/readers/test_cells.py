@@ -80,6 +80,7 @@ def test_a_column_without_a_name_is_an_error_with_a_guess_why():
 
 def test_a_first_column_that_counts_the_rows_needs_no_name():
     scores = pd.DataFrame({"case": list("abc"), "score": [0.1, 0.2, 0.3]})
+    check_header(FILE, ["", *scores.columns])
     for numbers in ([0, 1, 2], ["1", "2", "3"]):
         with warns(value=1):
             cells = without_row_numbers(FILE, pd.concat({"": pd.Series(numbers)}, axis=1).join(scores))

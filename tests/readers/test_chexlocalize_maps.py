@@ -9,8 +9,9 @@ from chexlocalize_files import HEIGHT, ONE, TWO, WIDTH, answer, write_map
 from tests_support import raises
 
 from salstats.errors import InputFileError
+from salstats.images.masks import encode
 from salstats.readers.chexlocalize import read_chexlocalize
-from salstats.readers.chexlocalize_maps import TASKS
+from salstats.readers.chexlocalize_maps import TASKS, read_prediction_content
 from salstats.readers.pickles import UnsafePickleError
 
 
@@ -153,3 +154,14 @@ def test_a_map_cut_short_or_no_dict_is_a_named_error(folder):
     file.write_bytes(pickle.dumps([1, 2]))
     with raises(InputFileError, path=file, value="list"):
         answer(study)
+
+
+def test_a_mask_without_a_map_has_the_size_of_its_image():
+    mask = encode(np.eye(HEIGHT, WIDTH, dtype=bool))
+    points = np.array([[1.0, 2.0]])
+    content = read_prediction_content("Edema", case=ONE, read_mask=lambda: mask, points=points)
+    assert (content.mask, content.shape, content.saliency) == (mask, (HEIGHT, WIDTH), None)
+    assert content.points is points
+    # the size in the file of masks precedes that of the mask
+    marked = read_prediction_content("Edema", case=ONE, points=points, shape=(7, 9))
+    assert (marked.mask, marked.shape) == (None, (7, 9))

@@ -65,3 +65,16 @@ def test_maps_lie_over_the_image_and_a_panel_without_one_shows_it():
     (at,) = [d for d in layers(figure) if list(d.columns) == ["x", "y", "picture", "line"]][:1]
     assert at[["x", "y"]].to_numpy().tolist() == [[3.5, 27.5], [30.5, 9.5]]
     figure.draw()
+
+
+@pytest.mark.parametrize(
+    ("largest", "power", "scale_end"), [(1.0, "", 1), (0.25, " × 10⁻¹", 2.5), (0.002, " × 10⁻³", 2)]
+)
+def test_shares_are_read_off_a_colour_bar_in_a_power_of_ten(largest, power, scale_end):
+    shares = np.zeros((30, 40))
+    shares[0, 0] = largest
+    shares[1:] = (1 - largest) / 1160
+    figure = plot_densities({"Map": shares})
+    assert figure.guides.fill.title == f"Share per pixel{power}"
+    (scale,) = [scale for scale in figure.scales if "fill" in scale.aesthetics]
+    assert scale.limits == pytest.approx((0, scale_end))

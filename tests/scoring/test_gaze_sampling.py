@@ -143,6 +143,12 @@ def test_samples_of_a_case_and_metric_do_not_depend_on_what_else_is_asked_for(st
     assert (other["estimate"] != one["estimate"]).any()
 
 
+def test_draws_are_those_of_seed_0_where_none_is_given(study):
+    options = {"sizes": [20], "n_replicates": 3, "cases": "img-a"}
+    for function in (sampled_scores, sampling_spread):
+        pd.testing.assert_frame_equal(function(study, **options), function(study, **options, rng=0))
+
+
 def test_a_map_that_says_nothing_has_no_spread(study):
     shape = study.cases[0].shape
     kinds = {"flat": np.ones(shape), "nan": np.full(shape, np.nan)}

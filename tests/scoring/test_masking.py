@@ -1,5 +1,7 @@
 """Thresholds, cut-offs and filters by task and method."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -135,6 +137,22 @@ def test_a_method_that_the_study_does_not_have_is_named(study):
     rule = mask_rule(study, cutoff={(None, "rise"): 0.5})
     assert rule.setting("Edema", Series("lime")).cutoff is None
     assert rule.setting("Edema", RISE).cutoff == 0.5
+
+
+def test_stored_masks_have_cut_offs_and_neither_thresholds_nor_filters():
+    truth = {("a", "Edema"): np.eye(4, dtype=bool)}
+    names = ("rise", "boxes")
+    study = ss.study_from_arrays(truth, {("a", "Edema", name): np.eye(4) for name in names})
+    (case,) = study.cases
+    predictions = [replace(p, has_saliency=p.series.method == "rise") for p in case.predictions]
+    study = replace(study, cases=(replace(case, predictions=tuple(predictions)),))
+    assert mask_rule(study, cutoff={(None, "boxes"): 0.5}).setting("Edema", Series("boxes")).cutoff == 0.5
+    with raises(SalstatsError, option="cutoff", value=("Edema", "boxes")):
+        mask_rule(study, cutoff={("Edema", "rise"): 0.5})
+    for option, value in (("threshold", 0.5), ("smooth", 3)):
+        mask_rule(study, **{option: {("Edema", "rise"): value}})
+        with raises(SalstatsError, option=option, value="boxes", choices=("rise",)):
+            mask_rule(study, **{option: {(None, "boxes"): value}})
 
 
 def test_a_task_without_a_value_is_named_with_those_that_have_one(study):
