@@ -34,7 +34,7 @@ from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import warn_few_df, warn_unequal_units
 
 #: Limits of kappa are too short if fewer units than this have a reading outside the most frequent category.
-_FEW_MINORITY_UNITS = 8
+_FEW_MINORITY_UNITS = 10
 #: Columns that hold the fields of `Coefficients`.
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
 
@@ -106,7 +106,7 @@ def agreement(  # noqa: C901
           fixed; the same for trainings (`seed`, `model`);
         - `n`, readings used; `n_missing`, readings that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
-        - `caution`, if a row has one: "few events" if fewer than eight units have a reading other than the
+        - `caution`, if a row has one: "few events" if fewer than ten units have a reading other than the
           most frequent one (not for `ac1`); "few units" if units count as fewer than four of equal size;
         - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
 

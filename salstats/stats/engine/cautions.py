@@ -75,7 +75,8 @@ NEARLY_ALL_LOST = Caution(
 FEW_EVENTS = Caution(
     "few events",
     "fewer than 10 units have the rarer of two outcomes, or differ at all; limits and P values from so few "
-    "are rough, mostly wider and larger than needed, and more cases are needed.",
+    "are rough, those of kappa and alpha often too narrow, others mostly wider and larger than needed; more "
+    "cases are needed.",
 )
 FEW_LEVERS = Caution(
     "few levers",

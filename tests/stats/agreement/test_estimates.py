@@ -195,6 +195,19 @@ def test_a_rare_category_warns_of_short_limits(ratings):
     assert ss.agreement(rare, kind="ac1")["conf_low"].notna().all()
 
 
+@pytest.mark.parametrize(("n_units", "expected"), [(1, "few events"), (9, "few events"), (10, None)])
+@pytest.mark.filterwarnings("ignore:only:salstats.errors.SalstatsWarning")
+def test_agreement_has_a_caution_if_fewer_than_ten_units_have_the_rarer_reading(n_units, expected):
+    readings = np.zeros((30, 2))
+    readings[:n_units, 0] = 1.0
+    readings[0] = 1.0
+    found = ss.agreement(frame_of(readings), kind="fleiss")
+    if expected is None:
+        assert "caution" not in found
+    else:
+        assert found["caution"].tolist() == [expected]
+
+
 def test_one_way_agreement_of_seeds_is_that_of_their_sd_within_cases(values):
     gaps = values.copy()
     gaps[:7, 2] = np.nan
