@@ -56,4 +56,4 @@ def _unit_residuals_by_coefficient(solution: Solution, clusters: NDArray[np.inte
     lengths = np.sqrt(cluster_sums(directions**2, clusters))
     # 0 / 0 is the NaN of a unit that does not move the coefficient
     with np.errstate(invalid="ignore"):
-        return projections / lengths
+        return np.asarray(projections / lengths)
