@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.engine.quantile_limits import quantile_limits, share_of_scores_at_or_below_each_score
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
@@ -249,6 +249,10 @@ def test_wrong_options_are_refused(clustered):
         ss.medians(clustered, by="method", quantile=1)
     with raises(ValueRangeError, option="interval", value="mover"):
         ss.medians(clustered, by="method", interval="mover")
+    several = pd.concat([clustered, clustered.assign(metric="dice")])
+    for function, options in ((ss.medians, {}), (ss.median_difference, {"reference": "human"})):
+        with raises(ColumnError, column="metric", value=["iou", "dice"]):
+            function(several, by="patient", **options)
     with raises(SalstatsError, option="reference", value="nobody"):
         ss.median_difference(clustered, reference="nobody", by="metric")
 

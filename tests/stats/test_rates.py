@@ -294,3 +294,11 @@ def test_a_reference_that_is_not_there_is_an_error(paired_counts):
         pooled_difference(paired_counts, reference="people")
     with raises(SalstatsError, option="reference", value="human", choices=()):
         pooled_difference(paired_counts[paired_counts["method"] == "human"], reference="human")
+
+
+def test_rates_are_ratios_of_sums_of_pixels():
+    # sums: 8 in both, 2 in the prediction only, 3 in the truth only, 87 in neither
+    frame = scores_of([(6, 2, 1, 41), (2, 0, 2, 46)])
+    expected = {"precision": 8 / 10, "recall": 8 / 11, "specificity": 87 / 89, "iou": 8 / 13, "dice": 16 / 21}
+    found = pooled_rates(frame, rates=list(expected), interval="delta").set_index("metric")["estimate"]
+    assert found.to_dict() == pytest.approx(expected, rel=RTOL)

@@ -35,6 +35,8 @@ def test_a_constant_column_has_no_range():
     table = pd.DataFrame({"task": list("aabb"), "x": [1.0, 2.0, 3.0, 3.0]})
     with raises(ValueRangeError, column="x", rows=(2, 3)):
         ss.normalize(table, "x", within="task")
+    with raises(ValueRangeError, column="x", rows=(2,)):
+        ss.normalize(table.head(3), "x", within="task")
 
 
 def test_an_absent_finding_sets_no_smallest_value():

@@ -514,3 +514,7 @@ def test_curves_of_other_steps_are_refused(curves):
         mean_curves(rest, by=OF_CURVES)
     with raises(SalstatsError, column="fraction", rows=(0, 1200)):
         mean_curves(pd.concat([curves, curves.head(1)]), by=OF_CURVES)
+    # of several repeated points the message names the first
+    first = f"fraction {curves['fraction'].iloc[1]};"
+    with raises(SalstatsError, column="fraction", rows=(1, 3, 1200, 1201), match=first):
+        mean_curves(pd.concat([curves, curves.iloc[[1, 3]]]), by=OF_CURVES)

@@ -333,7 +333,7 @@ def fieller_sets_of_decrease(
 
     unbounded_form = np.where(discriminant >= 0, "outside", "line")
     form = np.where(a > 0, "bounded", unbounded_form)
-    undefined = np.isnan(a) | np.isnan(b) | np.isnan(c) | (a == 0)
+    undefined = np.isnan(discriminant) | (a == 0)
     form = np.where(undefined, "undefined", form)
     low = np.where(undefined, np.nan, low)
     high = np.where(undefined, np.nan, high)

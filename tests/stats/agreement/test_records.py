@@ -1,7 +1,11 @@
 """Records of kinds of agreement."""
 
+import numpy as np
 import pandas as pd
+import pytest
+from agreement_readings import frame_of
 
+import salstats as ss
 from salstats.stats.agreement.records import KINDS, LABELS, common_kind_label, is_agreement_frame, short_label
 from salstats.stats.engine.intervals import interval_by_name
 
@@ -29,3 +33,16 @@ def test_terms_have_a_short_label_and_that_of_their_kind():
     other_kind = next(term for name, record in KINDS.items() if name != "icc" for term in record.terms)
     assert common_kind_label(["icc2", other_kind]) is None
     assert common_kind_label([]) is None
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_readers_make_three_pairs_in_kinds_defined_for_two_raters(kind, values):
+    ratings = frame_of(np.round(5 * values))
+    found = ss.agreement(ratings, kind=kind)
+    if kind in ("cohen", "ccc", "bland-altman"):
+        assert set(found["pair"]) == {"r0 - r1", "r0 - r2", "r1 - r2"}
+        assert set(found["n_raters"]) == {2}
+    else:
+        assert "pair" not in found
+        assert set(found["n_raters"]) == {3}

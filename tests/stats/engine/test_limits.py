@@ -257,7 +257,12 @@ def test_fiellers_sets_have_the_ratios_that_a_t_test_does_not_reject(reference_e
     assert (between < 1) == (form == "bounded")
 
 
-def test_a_set_of_an_unknown_mean_is_undefined():
-    found = kernels.fieller_sets_of_decrease(row(np.nan), row(0.5), np.eye(2)[None] * 0.01, row(12), 0.9)
+@pytest.mark.parametrize("unknown", range(5))
+def test_a_set_of_an_unknown_mean_or_variance_is_undefined(unknown):
+    method, reference, method_variance, reference_variance, shared = np.where(
+        np.arange(5) == unknown, np.nan, [0.3, 0.5, 0.01, 0.02, 0.005]
+    )
+    covariance = np.array([[[method_variance, shared], [shared, reference_variance]]])
+    found = kernels.fieller_sets_of_decrease(row(method), row(reference), covariance, row(12), 0.9)
     assert found.form.tolist() == ["undefined"]
     assert np.isnan([found.low, found.high]).all()

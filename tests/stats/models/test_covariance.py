@@ -251,6 +251,10 @@ def test_robust_covariances_have_the_factors_of_their_definitions():
     coefficients = np.array([0.3, -0.2])
     expected_f = coefficients @ np.linalg.inv(cr1) @ coefficients / 2
     assert wald_f_statistic(coefficients, cr1, bread) == pytest.approx(expected_f, rel=1e-10)
+    # two clusters are the fewest that have errors
+    halves = np.array([scores[:6].sum(axis=0), scores[6:].sum(axis=0)])
+    two_clusters = cluster_robust_covariance(scores, bread, np.repeat([0, 1], 6), 10.0)
+    np.testing.assert_allclose(two_clusters, bread @ halves.T @ halves @ bread * 2 * 11 / 10, rtol=1e-12)
     assert np.isnan(cluster_robust_covariance(scores, bread, np.zeros(12, dtype=int), 10.0)).all()
 
 

@@ -1,11 +1,13 @@
 """Logit models against statsmodels, and outcomes that have no estimates."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy import special
+from scipy import special, stats
 from tests_support import raises
 
+import salstats as ss
 from salstats.errors import ValueRangeError
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.logit import BINOMIAL, FRACTIONAL, LOGIT, logit, terms_separate_outcomes
@@ -116,3 +118,14 @@ def test_outcomes_of_a_family_lie_in_its_range(family, scores, is_valid):
         return
     with raises(ValueRangeError, option="family", value=family.name):
         family.check_outcome(np.array(scores), family.name)
+
+
+def test_coefficients_of_hits_are_tested_by_the_normal_distribution_and_those_of_fractions_by_students_t():
+    matrix, hit = fitted_scores()
+    rows = pd.DataFrame({"x": matrix[:, 1], "hit": hit, "share": 0.2 + 0.5 * hit})
+    of_hits = ss.regress(rows, "hit ~ x", family="binomial", errors="classical").iloc[1]
+    assert np.isnan(of_hits["df"])
+    assert of_hits["p_value"] == pytest.approx(2 * stats.norm.sf(abs(of_hits["statistic"])))
+    of_shares = ss.regress(rows, "share ~ x", family="fractional", errors="classical").iloc[1]
+    assert of_shares["df"] == 38
+    assert of_shares["p_value"] == pytest.approx(2 * stats.t.sf(abs(of_shares["statistic"]), 38))

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import special
+from statsmodels.stats.power import TTestPower
 
 from salstats.stats.planning import curves
 from salstats.stats.planning.curves import (
@@ -50,3 +51,17 @@ def test_the_error_of_simulated_power_is_that_of_a_share(monkeypatch):
     assert [row["mc_error"] for row in rows] == pytest.approx([0.015, 0.015])
     assert [row["n_cases"] for row in rows] == [20, 80]
     assert [row["n_pairs"] for row in rows] == [20.0, 80.0]
+
+
+def test_power_by_formula_is_that_of_a_t_test_of_as_many_units():
+    precision = partial(precision_of_units, 0.2)
+    curve = Curve(
+        keys={},
+        plan=Plan("difference", 0.95),
+        tested_effect=0.1,
+        precision=precision,
+        tested_precision=precision,
+    )
+    # the effect in standard deviations, which are twice as large with an error ratio of 2
+    assert curve.power(30) == pytest.approx(TTestPower().power(0.1 / 0.2, 30, 0.05), rel=1e-6)
+    assert curve.power(30, error_ratio=2) == pytest.approx(TTestPower().power(0.1 / 0.4, 30, 0.05), rel=1e-6)
