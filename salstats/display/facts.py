@@ -286,7 +286,7 @@ def confidence_limits_method_sentences(estimates: Estimates, labels: Labels | No
     if limits.any_infinite:
         sentences.append("Infinite limits: the set is unbounded.")
     if limits.family_level_if_simultaneous is not None:
-        sentences.append(_family_sentence(limits))
+        sentences.append(_simultaneous_and_single_levels_sentence(limits))
     return paragraph(*sentences)
 
 
@@ -320,7 +320,7 @@ def _interval_name_needs_clusters(record: Interval | None, rows: Estimates) -> b
     return bool((rows.numbers("n_units") < rows.numbers("n")).any())
 
 
-def _family_sentence(limits: LimitFacts) -> str:
+def _simultaneous_and_single_levels_sentence(limits: LimitFacts) -> str:
     """Return the levels at which all limits of a family hold together, and at which each of them does."""
     assert limits.family_level_if_simultaneous is not None
     has_several_families = len(np.unique(limits.rows.non_missing_numbers("n_tests"))) > 1

@@ -252,7 +252,7 @@ def _row_line(
             texts.append("")
             continue
         wraps = layout.wraps(cell, column)
-        text = _cell_text(cell, layout.cell_lines(cell), wraps=wraps)
+        text = _cell_latex(cell, layout.cell_lines(cell), wraps=wraps)
         # headings of several lines stand on the rule below them
         is_wrapped_heading = is_head and wraps
         if spans or cell.align != aligns[column] or is_wrapped_heading:
@@ -264,8 +264,8 @@ def _row_line(
     return " & ".join(texts) + r" \\"
 
 
-def _cell_text(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
-    """Return the lines of a cell with its marks."""
+def _cell_latex(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
+    """Return the LaTeX of a cell: its lines with its marks."""
     texts = [latex_text(line) for line in lines]
     if cell.underline:
         texts = [_underlined(text, by_word=wraps) for text in texts]

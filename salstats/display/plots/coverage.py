@@ -89,7 +89,7 @@ def plot_coverage(
             choices=_ROLES,
             column="role",
         )
-    styles = _line_styles_of_roles_and_clusters(rows)
+    styles = _line_style_by_role_and_cluster_text(rows)
     rows = _with_panel_line_and_drawn_percent(rows, Labels(labels, frame), list(styles))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
     # a single mean makes no line
@@ -148,7 +148,7 @@ def plot_coverage(
     return grid.divided_into_pages(figure, height)
 
 
-def _line_styles_of_roles_and_clusters(coverage: pd.DataFrame) -> dict[str, LineStyle]:
+def _line_style_by_role_and_cluster_text(coverage: pd.DataFrame) -> dict[str, LineStyle]:
     """Return the style of the line of each role and cluster that occur, by its text in the legend.
 
     Colours tell roles apart, types of lines clusters.

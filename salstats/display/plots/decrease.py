@@ -277,7 +277,7 @@ def _drawn_ratios(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _
         # a ratio above 1 is a decrease below 0
         sides=sides.assign(better=-sides["better"]),
         guides=guide_lines(drawing, term).assign(guide=1.0),
-        title=f"Ratio of means, method / {reference_text(drawing.estimates, drawing.labels)}",
+        title=f"Ratio of means, method / {reference_label_in_sentence(drawing.estimates, drawing.labels)}",
         note=_RATIO_NOTE if has_no_logarithm.any() else "",
     )
 
@@ -421,7 +421,7 @@ def row_order_note(contrasts: Estimates, labels: Labels, criterion: str, method:
         quantity = "decrease"
     if metric:
         quantity += f" in {labels.value('metric', metric)}"
-    comparison = f"from {reference_text(contrasts, labels)}"
+    comparison = f"from {reference_label_in_sentence(contrasts, labels)}"
     if method:
         comparison += f" to {method_label_in_sentence(labels.value('method', method))}"
     return f"Sorted by {criterion} of the {quantity} {comparison}."
@@ -434,7 +434,7 @@ def _first_in_label_order(contrasts: Estimates, labels: Labels, column: str) -> 
     return labels.order(column, contrasts.frame[column])[0]
 
 
-def reference_text(contrasts: Estimates, labels: Labels) -> str:
+def reference_label_in_sentence(contrasts: Estimates, labels: Labels) -> str:
     """Return the label of the reference within a sentence."""
     reference = contrasts.only_value("reference")
     if reference is None:
@@ -447,7 +447,7 @@ def contrast_axis_title(contrasts: Estimates, labels: Labels, term: str) -> str:
 
     Where a mean is above that of the reference, it says that a decrease below 0 is an increase.
     """
-    reference = reference_text(contrasts, labels)
+    reference = reference_label_in_sentence(contrasts, labels)
     if term == "percent_decrease":
         unit = "%"
         if (contrasts.non_missing_numbers("estimate") < 0).any():

@@ -138,7 +138,7 @@ def gallery(  # noqa: C901
     pages = layout.stacks_of_pages(placed_pictures, height_outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
-        page_pictures = _pictures_on_page(placed_pictures, stacks)
+        page_pictures = _select_pictures_of_page(placed_pictures, stacks)
         page_figures.append(
             overlay_figure(
                 page_pictures,
@@ -154,10 +154,10 @@ def gallery(  # noqa: C901
     return first_page_with_further_pages(page_figures)
 
 
-def _pictures_on_page(
+def _select_pictures_of_page(
     placed: Sequence[PlacedPicture], stacks: Sequence[Sequence[Band]]
 ) -> list[PlacedPicture]:
-    """Return the pictures whose row and column are on a page, given by its stacks of bands."""
+    """Select the pictures whose row and column are on a page, given by its stacks of bands."""
     bands = [band for stack in stacks for band in stack]
     positions = {(band.row, column) for band in bands for column in band.columns}
     return [picture for picture in placed if (picture.row, picture.column) in positions]

@@ -118,7 +118,7 @@ def plot_power(  # noqa: C901, PLR0912
     rows = curves.rows
     bars = rows.iloc[:0]
     if show == "power":
-        bars = _n_needed_limit_bars(rows)
+        bars = _n_needed_limit_bar_of_each_curve(rows)
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     legend: list[str] = []
     if len(curves.texts) > 1:
@@ -296,8 +296,8 @@ def _sample_size_text_layers(rows: pd.DataFrame, height: float) -> list[Any]:
     return [layer]
 
 
-def _n_needed_limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return bars from the lower to the upper limit of the needed cases, cut to the axis: a row for each.
+def _n_needed_limit_bar_of_each_curve(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a bar for each curve, from the lower to the upper limit of the needed cases, cut to the axis.
 
     The columns `n_cases` and `limit` are the ends of a bar, `shown` is its vertical position.
     """

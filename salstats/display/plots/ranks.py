@@ -292,7 +292,7 @@ def plot_significance(
         panel=group_titles(frame, frame_labels, groups),
         across=frame["reference"].map(position).astype(float),
         up=0.0 - frame["method"].map(position),
-        text=[_p_value_text(row) for row in frame.to_dict("records")],
+        text=[_adjusted_p_number_text(row) for row in frame.to_dict("records")],
         ink=np.where(frame["better"], "white", MUTED),
     )
     titles = list(tiles["panel"].cat.categories)
@@ -425,7 +425,7 @@ def _methods_by_label_else_rank_or_wins(
     return [method for method in order if method in win_shares.index]
 
 
-def _p_value_text(row: Mapping[Any, Any]) -> str:
+def _adjusted_p_number_text(row: Mapping[Any, Any]) -> str:
     """Return a row's adjusted P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
     p_value = row["p_adjusted"]
     alpha = significance_level_of_row(row, "p_adjusted")

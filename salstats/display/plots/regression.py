@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
-from salstats.display.plots.decrease import reference_text
+from salstats.display.plots.decrease import reference_label_in_sentence
 from salstats.display.plots.layout.captions import (
     axis_title_text,
     effect_name,
@@ -427,4 +427,4 @@ def _gap_to_reference_note(coefficients: Estimates, labels: Labels) -> str:
     subject = "Outcome"
     if _has_models_of_scores_and_of_gaps(coefficients):
         subject = "Gap"
-    return f"{subject}: {reference_text(coefficients, labels)} {MINUS} method."
+    return f"{subject}: {reference_label_in_sentence(coefficients, labels)} {MINUS} method."

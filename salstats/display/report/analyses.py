@@ -273,7 +273,7 @@ def _run_differences_from_best_method(
             frame = ss.adjust(frame, procedure="bonferroni")
         return frame
 
-    name = _name_of_scores_without_reference(settings)
+    name = _variable_name_of_scores_without_reference(settings)
     rows = f"{name}[{name}['metric'] == {metric!r}]"
     last_line = "differences"
     if averages_tasks:
@@ -415,7 +415,7 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
             ):
                 analyses.run(key, function, scores, "prob", "label", **classifier_options)
     compared = scores_without_reference(scores, settings)
-    compared_name = _name_of_scores_without_reference(settings)
+    compared_name = _variable_name_of_scores_without_reference(settings)
     metrics = ordered_metrics(compared)
     by = ["method", *tasks]
     options: dict[str, Any] = {"by": by, "unit": unit, "level": level}
@@ -497,7 +497,7 @@ def _concat_code(calls: list[str]) -> str:
     return f"pd.concat([\n{lines}], ignore_index=True)"
 
 
-def _name_of_scores_without_reference(settings: Settings) -> str:
+def _variable_name_of_scores_without_reference(settings: Settings) -> str:
     """Return the variable name, in the report's Python, of the scores of every method but the reference."""
     if settings.reference is None:
         return "scores"

@@ -71,7 +71,7 @@ def _significant_slope_count_sentence(slopes: Estimates, wording: Wording) -> st
         family = f" (one family of {counted(slopes.non_missing_numbers('n_tests').max(), 'test')})"
     return (
         f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_significant or 'none'} had "
-        f"{wording.low_p_phrase(slopes)}{family}."
+        f"{wording.significance_condition_phrase(slopes)}{family}."
     )
 
 
@@ -98,7 +98,8 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
     sentence = f"{subject} was {values}"
     if len(defined) > MAX_ITEMS_IN_SENTENCE:
         significant_rows = np.flatnonzero(wording.is_significant(defined))
-        sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p_phrase(correlations)}"
+        condition = wording.significance_condition_phrase(correlations)
+        sentence += f"; {len(significant_rows) or 'none'} of these had {condition}"
         if 0 < len(significant_rows) <= MAX_ITEMS_IN_SENTENCE:
             significant_texts = [texts[row] for row in significant_rows]
             significant_names = [names[row] for row in significant_rows]

@@ -11,7 +11,7 @@ from salstats.display.report.contents import Contents
 from salstats.display.report.document import Report
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import write_folder_collecting_warnings
-from salstats.display.report.guidelines import missing_items
+from salstats.display.report.guidelines import guideline_items_left_to_author
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.sections import sections_of
@@ -100,7 +100,7 @@ def composed_report(
         title=settings.title,
         sections=sections,
         methods=(*paragraphs, *methods_references(paragraphs)),
-        missing_items=missing_items(analyses.frames),
+        missing_items=guideline_items_left_to_author(analyses.frames),
         warnings=tuple(warnings),
         counts=named_counts(scores, settings),
         provenance=provenance_rows(wording, scores),

@@ -52,8 +52,8 @@ def applicable_guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFra
     return items.assign(answered=items["answered"] == "yes")
 
 
-def missing_items(frames: Mapping[str, pd.DataFrame]) -> tuple[MissingItem, ...]:
-    """Return the items that an author has to add; see `applicable_guideline_items`."""
+def guideline_items_left_to_author(frames: Mapping[str, pd.DataFrame]) -> tuple[MissingItem, ...]:
+    """Return the guideline items that an author has to add; see `applicable_guideline_items`."""
     items = applicable_guideline_items(frames)
     missing = items.loc[~items["answered"], ["guideline", "item", "text"]]
     return tuple(MissingItem(*row) for row in missing.itertuples(index=False, name=None))

@@ -276,7 +276,7 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
         phrases = []
         for covariate in covariates:
             if covariate in n_significant:
-                share = _share_of_groups_text(n_significant[covariate], n_methods[covariate], "methods")
+                share = _parenthesised_share_suffix(n_significant[covariate], n_methods[covariate], "methods")
                 phrases.append(f"{wording.column(covariate)}{share}")
         if phrases:
             clauses.append(f"{verb} with {joined(phrases)}")
@@ -285,8 +285,8 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
     return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _share_of_groups_text(n_significant: int, n_groups: int, groups: str) -> str:
-    """Return the share of groups with a low P value, " (3 of 8 methods)"; "" where there is one group."""
+def _parenthesised_share_suffix(n_significant: int, n_groups: int, groups: str) -> str:
+    """Return how many groups have a low P value, to end a phrase, " (3 of 8 methods)"; "" for one group."""
     if n_groups == 1:
         return ""
     return f" ({n_significant} of {count_text(n_groups)} {groups})"
@@ -314,7 +314,7 @@ def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording
     clauses = []
     for verb, is_significant in _significant_row_masks_by_verb(correlations, wording).items():
         if is_significant.any():
-            share = _share_of_groups_text(int(is_significant.sum()), len(correlations), groups)
+            share = _parenthesised_share_suffix(int(is_significant.sum()), len(correlations), groups)
             clauses.append(f"{verb} with {confidence}{share}")
     # unlike slopes, which hold tasks fixed, correlations are computed within each task
     start = f" By correlation, {wording.metric(metric)}"

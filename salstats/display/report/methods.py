@@ -79,7 +79,7 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
             frames.estimates("best"), wording, has_reference="difference" in frames
         )
     if "difference" in frames:
-        slots |= _contrast_slots(frames, wording)
+        slots |= _slots_on_how_methods_were_compared(frames, wording)
     for key in ("agreement", "patients"):
         if key in frames:
             slots[key] = _CONDITION_HOLDS
@@ -410,8 +410,8 @@ def _test_sentences(contrasts: Estimates, wording: Wording) -> str:
     return " ".join(sentences).format(unit=wording.unit, replicates=n_replicates)
 
 
-def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
-    """Fill the slots on the comparison of methods with the reference."""
+def _slots_on_how_methods_were_compared(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots on how methods were compared with the reference: test, adjustment, margins, level."""
     differences = frames.estimates("difference")
     slots: Slots = {
         "reference": wording.method(wording.settings.reference),

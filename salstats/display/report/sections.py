@@ -160,13 +160,13 @@ def _sentences(plan: SectionPlan, contents: Contents) -> tuple[str, ...]:
         if key == "difference":
             sentences += margin_sentences(estimates, wording)
             if "decrease" in results:
-                described = _metrics_with_all_decreases(results)
+                described = _metrics_with_all_decreases_defined(results)
                 estimates = estimates.subset(~estimates.frame["metric"].isin(described))
         sentences += result_sentences(key, estimates, wording)
     return tuple(dict.fromkeys(sentences))
 
 
-def _metrics_with_all_decreases(results: ReportFrames) -> list[str]:
+def _metrics_with_all_decreases_defined(results: ReportFrames) -> list[str]:
     """Return the metrics whose differences all have a decrease, so that sentences on decreases cover them.
 
     A decrease is undefined where the mean of the reference is 0, although the difference is defined.

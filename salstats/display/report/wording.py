@@ -144,8 +144,8 @@ class Wording:
         """Return, for each row, whether it has a P value that is not below the level."""
         return np.asarray(estimates.p_values_adjusted_if_any >= self.significance_level)
 
-    def low_p_phrase(self, estimates: Estimates) -> str:
-        """Return the condition for what is taken as shown: "a Holm-adjusted P below 0.05"."""
+    def significance_condition_phrase(self, estimates: Estimates) -> str:
+        """Return the condition for significance: "a Holm-adjusted P below 0.05"."""
         name = self.p_name(estimates)
         article = "an" if name[0].lower() in "aeiou" else "a"
         return f"{article} {name} below {self.alpha}"

@@ -29,8 +29,8 @@ from salstats.display.tables.placement import ColumnPlacement, choose_placement,
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import (
     adjusted_for_covariates_note,
-    correlated_variables_note,
     stratum_note,
+    variables_shared_by_correlations_note,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting
@@ -142,7 +142,7 @@ def table_correlation(
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
         table = quantity_table(frame_row_grid(frame, placement, names), [value, *p_values], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
-        variables_note = correlated_variables_note(estimates, names)
+        variables_note = variables_shared_by_correlations_note(estimates, names)
     subject_note = paragraph(
         variables_note, adjusted_for_covariates_note(estimates, names), stratum_note(estimates, names)
     )

@@ -44,9 +44,9 @@ from salstats.display.tables.placement import (
 )
 from salstats.display.text.correlation import (
     adjusted_for_covariates_note,
-    correlated_variables_note,
     has_variable_pairs,
     stratum_note,
+    variables_shared_by_correlations_note,
 )
 from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units, has_coefficients
 from salstats.display.text.format import MISSING, capitalized, count_text, counted_range, joined
@@ -234,7 +234,7 @@ def table_estimates(
     subject_note = paragraph(
         _raters_and_cases_note(means),
         _model_note(means, names),
-        correlated_variables_note(means, names),
+        variables_shared_by_correlations_note(means, names),
         adjusted_for_covariates_note(means, names),
         stratum_note(means, names),
         _predictor_and_outcome_note(means, names),

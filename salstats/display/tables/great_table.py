@@ -199,8 +199,8 @@ def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
     for location in location_list:
         if not isinstance(location, loc.body) or location.mask is not None:
             return None
-        rows = _selected_positions(location.rows, row_names)
-        columns = _selected_positions(location.columns, column_names)
+        rows = _positions_if_numbers_or_names(location.rows, row_names)
+        columns = _positions_if_numbers_or_names(location.columns, column_names)
         if rows is None or columns is None:
             return None
         # the first columns hold labels of rows, which are not cells of the record
@@ -209,8 +209,11 @@ def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
     return cells
 
 
-def _selected_positions(selection: Any, names: Sequence[str]) -> list[int] | None:
-    """Return the positions that great-tables selects by number or name, None where it does so otherwise."""
+def _positions_if_numbers_or_names(selection: Any, names: Sequence[str]) -> list[int] | None:
+    """Return the positions that great-tables selects by numbers or names, all of them without a selection.
+
+    None means that the selection is of another kind.
+    """
     positions = range(len(names))
     if selection is None:
         return list(positions)

@@ -133,7 +133,7 @@ def columns_identifying_models(estimates: Estimates) -> list[str]:
     return columns
 
 
-def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
+def hidden_variables_of_each_formula(estimates: Estimates) -> dict[str, tuple[str, ...]]:
     """Return, for each formula, its variables that occur in no term of its rows."""
     if not estimates.distinct_values("formula"):
         return {}

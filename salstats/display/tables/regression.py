@@ -33,11 +33,11 @@ from salstats.display.tables.models import (
     columns_identifying_models,
     first_rows_of_models,
     foot_texts,
+    hidden_variables_of_each_formula,
     is_row_of_gap_model,
     models_to_columns,
     read_and_stack,
     terms_shown,
-    variables_without_row_by_formula,
 )
 from salstats.display.tables.placement import (
     Key,
@@ -498,7 +498,7 @@ def _model_note(
 
 def _adjusted_for_phrase(estimates: Estimates, model_columns: ModelColumns, labels: Labels) -> str:
     """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
-    hidden = variables_without_row_by_formula(estimates)
+    hidden = hidden_variables_of_each_formula(estimates)
     if model_columns.formulas or len(set(hidden.values())) != 1:
         return ""
     # all formulas have the same ones
@@ -515,7 +515,7 @@ def _formula_note(estimates: Estimates, model_columns: ModelColumns, labels: Lab
             f"Model {number}: {formula}" for number, formula in enumerate(model_columns.formulas, start=1)
         ]
         return f"{'; '.join(models)}."
-    hidden = variables_without_row_by_formula(estimates)
+    hidden = hidden_variables_of_each_formula(estimates)
     if len(set(hidden.values())) < 2:
         return ""
     right_sides = dict.fromkeys(right_side_text(formula, labels) for formula in hidden)

@@ -10,13 +10,13 @@ def has_variable_pairs(estimates: Estimates) -> bool:
     return bool(estimates.distinct_values("x")) and bool(estimates.distinct_values("y"))
 
 
-def correlated_variables_note(estimates: Estimates, labels: Labels) -> str:
+def variables_shared_by_correlations_note(correlations: Estimates, labels: Labels) -> str:
     """Return the variables that all correlations share, "" where they share none."""
-    if not has_variable_pairs(estimates):
+    if not has_variable_pairs(correlations):
         return ""
     variables = []
     for column in ("x", "y"):
-        name = estimates.only_value(column)
+        name = correlations.only_value(column)
         if name is not None:
             variables.append(labels.value(column, name))
     if not variables:

@@ -153,7 +153,7 @@ def test_each_metric_has_its_own_axis(term):
 def test_the_axis_says_on_which_side_a_method_is_better_by_the_direction_of_its_metric(term, signs):
     frame = pd.concat([decreases({"A": 5.0}, metric=metric) for metric in ("iou", "hd95", "my_score")])
     figure = ss.plot_decrease(frame.assign(term=term))
-    sides = layer_data(figure, "geom_axis_sides")
+    sides = layer_data(figure, "geom_better_worse_texts")
     assert dict(zip(sides["panel"], sides["better"], strict=True)) == signs
     assert {"← better", "worse →", "better →", "← worse"} <= set(drawn_texts(figure.at(60)))
     assert {"← method better", "method worse →"} <= set(drawn_texts(figure.at(183)))
@@ -238,7 +238,7 @@ def test_ratios_of_means_are_drawn_on_a_logarithmic_axis():
     np.testing.assert_allclose(numbers.loc["B"], [2, 1.9, 2.1])
     assert texts(figure) == ([["0.5 (0.4, 0.6)", "2.0 (1.9, 2.1)"]], ["Ratio (95% CI)"])
     assert layer_data(figure, "geom_vline")["guide"].tolist() == [1.0]
-    assert layer_data(figure, "geom_axis_sides")["better"].tolist() == [1]
+    assert layer_data(figure, "geom_better_worse_texts")["better"].tolist() == [1]
     assert figure.labels.x == "Ratio of means, method / human benchmark"
     assert "interval excludes 1" in caption(figure)
     drawn = figure.draw(show=False)

@@ -5,7 +5,7 @@ import re
 import pytest
 from report_frames import simulated_frames
 
-from salstats.display.report.guidelines import applicable_guideline_items, missing_items
+from salstats.display.report.guidelines import applicable_guideline_items, guideline_items_left_to_author
 
 #: Numbered items of the checklists as published.
 N_ITEMS = {"CLAIM": 44, "STARD-AI": 40}
@@ -29,13 +29,14 @@ def test_every_item_is_answered_or_asked_of_the_author(keys):
         assert set().union(*map(numbers, own["item"])) == set(range(1, n + 1))
         assert not own.duplicated(["item", "answered"]).any()
     # in the order of the checklists, CLAIM first
-    first = [(not row.guideline.startswith("CLAIM"), min(numbers(row.item))) for row in missing_items(frames)]
+    rows = guideline_items_left_to_author(frames)
+    first = [(not row.guideline.startswith("CLAIM"), min(numbers(row.item))) for row in rows]
     assert first == sorted(first)
 
 
 def test_items_follow_what_is_there():
     def asked(frames, start):
-        rows = missing_items(frames)
+        rows = guideline_items_left_to_author(frames)
         return [row.text for row in rows if row.guideline[:5] == "CLAIM" and row.item.startswith(start)]
 
     everything = simulated_frames()

@@ -7,7 +7,7 @@ from report_text import composed
 
 import salstats as ss
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.sections import _metrics_with_all_decreases
+from salstats.display.report.sections import _metrics_with_all_decreases_defined
 
 
 @pytest.fixture(scope="module")
@@ -80,4 +80,4 @@ def test_metrics_of_which_a_decrease_is_undefined_keep_their_sentences_on_differ
     decreases = frame(*rows[:2], rows[2] | undefined, rows[3], rows[4] | undefined, rows[5])
     differences.loc[4, list(undefined)] = np.nan
     results = ReportFrames({"decrease": decreases, "difference": differences})
-    assert sorted(_metrics_with_all_decreases(results)) == ["dice", "iou"]
+    assert sorted(_metrics_with_all_decreases_defined(results)) == ["dice", "iou"]

@@ -168,9 +168,9 @@ def test_tests_over_tasks_are_a_family_of_their_own():
 
 def test_a_p_value_below_the_level_has_its_article():
     adjusted = frame(contrast_row("gradcam", 20.0, 10.0, 30.0, "lower"))
-    assert WORDS.low_p_phrase(read_estimates(adjusted)) == "a Holm-adjusted P below 0.05"
+    assert WORDS.significance_condition_phrase(read_estimates(adjusted)) == "a Holm-adjusted P below 0.05"
     unadjusted = adjusted.drop(columns="p_adjusted")
-    assert WORDS.low_p_phrase(read_estimates(unadjusted)) == "an unadjusted P below 0.05"
+    assert WORDS.significance_condition_phrase(read_estimates(unadjusted)) == "an unadjusted P below 0.05"
     text = WORDS.estimate_texts(read_estimates(adjusted), p_values=False)
     assert text == ["20.00% [95% CI 10.00, 30.00]"]
     assert WORDS.level_text_without_percent_sign == "95"

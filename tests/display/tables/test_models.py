@@ -10,12 +10,12 @@ from salstats.display.tables.models import (
     columns_identifying_models,
     first_rows_of_models,
     foot_texts,
+    hidden_variables_of_each_formula,
     is_row_of_gap_model,
     model_effect_kind,
     models_to_columns,
     read_and_stack,
     terms_shown,
-    variables_without_row_by_formula,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, ColumnError, SalstatsError
@@ -72,7 +72,7 @@ def test_columns_have_the_names_of_frames_and_outcomes_where_these_tell_them_apa
     of_others = {name: frame.drop(columns="formula") for name, frame in frames.items()}
     of_others = read_and_stack(of_others, ("term",), "terms")
     assert models_to_columns(of_others, [], [], Labels()).headings == by_name.headings
-    assert variables_without_row_by_formula(of_others) == {}
+    assert hidden_variables_of_each_formula(of_others) == {}
     both = read_and_stack({"A": pd.concat(list(frames.values()))}, ("term",), "terms")
     assert models_to_columns(both, [], [], Labels()).headings == [
         ("Coefficient", "A", "IoU"),
@@ -113,10 +113,10 @@ def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
 
 
 def test_variables_without_a_row_are_hidden():
-    assert variables_without_row_by_formula(read_estimates(terms(names=["age"]))) == {
+    assert hidden_variables_of_each_formula(read_estimates(terms(names=["age"]))) == {
         "iou ~ age + size": ("size",)
     }
-    assert variables_without_row_by_formula(read_estimates(terms())) == {"iou ~ age + size": ()}
+    assert hidden_variables_of_each_formula(read_estimates(terms())) == {"iou ~ age + size": ()}
 
 
 def foot(fit, frame=None, columns=None):

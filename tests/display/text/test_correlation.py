@@ -6,8 +6,8 @@ import pytest
 from salstats.display.estimates import read_estimates
 from salstats.display.text.correlation import (
     adjusted_for_covariates_note,
-    correlated_variables_note,
     stratum_note,
+    variables_shared_by_correlations_note,
 )
 from salstats.display.text.labels import Labels
 
@@ -48,15 +48,16 @@ def test_correlations_without_covariates_have_no_note():
 )
 def test_variables_that_are_the_same_everywhere_are_named(y, note):
     rows = pd.DataFrame({"term": "pearson", "estimate": 0.3, "x": "iou", "y": y})
-    assert correlated_variables_note(read_estimates(rows), Labels()) == note
-    assert correlated_variables_note(read_estimates(rows.drop(columns="y")), Labels()) == ""
+    assert variables_shared_by_correlations_note(read_estimates(rows), Labels()) == note
+    assert variables_shared_by_correlations_note(read_estimates(rows.drop(columns="y")), Labels()) == ""
 
 
 def test_only_the_second_variable_may_be_the_same_everywhere():
     rows = pd.DataFrame({"estimate": 0.3, "x": ["dice", "hit"], "y": ["prob", "prob"]})
-    assert correlated_variables_note(read_estimates(rows), Labels()) == "Correlation with Model confidence."
+    note = variables_shared_by_correlations_note(read_estimates(rows), Labels())
+    assert note == "Correlation with Model confidence."
     neither = read_estimates(rows.assign(y=["prob", "age"]))
-    assert correlated_variables_note(neither, Labels()) == ""
+    assert variables_shared_by_correlations_note(neither, Labels()) == ""
 
 
 def test_the_column_within_whose_values_correlations_are_is_named():

@@ -73,10 +73,10 @@ def axis_side_layers(sides: pd.DataFrame | None, panel_width: float) -> list[Any
     """Return the layer of texts below panels of a width in mm, none if no panel has any."""
     if sides is None or sides.empty:
         return []
-    return [geom_axis_sides(p9.aes(better="better"), sides, panel_width_mm=panel_width)]
+    return [geom_better_worse_texts(p9.aes(better="better"), sides, panel_width_mm=panel_width)]
 
 
-class geom_axis_sides(p9.geoms.geom.geom):
+class geom_better_worse_texts(p9.geoms.geom.geom):
     """Texts below the numbers of an axis that say on which side a method is better."""
 
     REQUIRED_AES = {"better"}  # noqa: RUF012 (plotnine's own attribute)

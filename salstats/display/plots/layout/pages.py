@@ -95,7 +95,7 @@ def figure_on_pages(
     contents = [_Page(titles, rows) for titles in titles_of_pages for rows in row_ranges]
     if len(contents) == 1:
         return figure
-    axis_ends = _axis_ends(figure, panels)
+    axis_ends = _two_rows_of_axis_ends_per_panel(figure, panels)
     pages = []
     for number, content in enumerate(contents, 1):
         page = _page_copy(figure, content, has_several_panels=len(panels) > 1)
@@ -204,7 +204,7 @@ def _rows_of_panels(data: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
     return rows.assign(panel=panel)
 
 
-def _axis_ends(figure: Figure, panels: Sequence[str]) -> pd.DataFrame:
+def _two_rows_of_axis_ends_per_panel(figure: Figure, panels: Sequence[str]) -> pd.DataFrame:
     """Return the smallest and the largest number of both axes of each panel.
 
     The frame has two rows per panel, with columns `panel`, `x` and `y`.

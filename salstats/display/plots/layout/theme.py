@@ -196,7 +196,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
     )
 
 
-def picture_theme(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
+def picture_theme(figure_width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
     """Return the theme of panels of pictures, which have no axes.
 
     Lengths are in mm: the width of the figure, the gap between panels, and the margin around all of them.
@@ -207,10 +207,10 @@ def picture_theme(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
         axis_text=blank,
         axis_ticks=blank,
         axis_line=blank,
-        panel_spacing=gap_mm / width_mm,
+        panel_spacing=gap_mm / figure_width_mm,
         # plotnine takes margins as shares of the figure's width
-        plot_margin=edge_mm / width_mm,
-        legend_box_spacing=1 / width_mm,
+        plot_margin=edge_mm / figure_width_mm,
+        legend_box_spacing=1 / figure_width_mm,
     )
 
 
