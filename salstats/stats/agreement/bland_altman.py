@@ -29,8 +29,8 @@ def bias_and_sd(readings: RaterReadings, weights: RowWeightSets, *, linked: bool
 
     If a case has several readings and these are linked, each row is a pair. The variance of a difference is
     the sum of the variance within and that between cases, from a one-way analysis of variance (Bland and
-    Altman 2007, section 3). For readings in any order see `_unlinked_bias_and_sd`. The bias is over all
-    readings.
+    Altman 2007, section 3). For readings in any order see `_bias_and_sd_of_unlinked_rater_differences`. The
+    bias is over all readings.
 
     Bland JM, Altman DG. J Biopharm Stat 2007;17:571-582. doi:10.1080/10543400701329422
     """
@@ -45,7 +45,7 @@ def bias_and_sd(readings: RaterReadings, weights: RowWeightSets, *, linked: bool
 
     n_cases_of_sets = weighted_sums_over_cases(np.ones(n_cases))
     if not linked:
-        return _unlinked_bias_and_sd(readings, weighted_sums_over_cases, n_cases_of_sets)
+        return _bias_and_sd_of_unlinked_rater_differences(readings, weighted_sums_over_cases, n_cases_of_sets)
     differences = readings.values[:, 0] - readings.values[:, 1]
     center = differences.mean()
     # Sums of squares lose fewer digits about the mean.
@@ -64,12 +64,12 @@ def bias_and_sd(readings: RaterReadings, weights: RowWeightSets, *, linked: bool
     return np.column_stack([center + quiet_ratio(grand_total, n_pairs), np.sqrt(variance)])
 
 
-def _unlinked_bias_and_sd(
+def _bias_and_sd_of_unlinked_rater_differences(
     readings: RaterReadings,
     weighted_sums_over_cases: Callable[[np.ndarray], np.ndarray],
     n_cases_of_sets: np.ndarray,
 ) -> np.ndarray:
-    """Bias and SD where the readings of a case are in any order, shape (n_sets, 2).
+    """Bias and SD of the difference of two raters whose readings of a case are in any order, (n_sets, 2).
 
     The variance is that of the differences of case means, plus (1 - mean of 1 / m) s² of each rater, where m
     are the readings of a case and s² is the variance within cases (Bland and Altman 2007, section 2).

@@ -197,7 +197,7 @@ def agreement(  # noqa: C901
     check_level(level)
     terms, options = _terms_and_options(record, form=form, scale=scale, weighting=weighting, linked=linked)
     design = agreement_design(scores, over, by, unit)
-    results = _results_of_groups_and_pairs(design, record, interval_record, level, options)
+    results = _results_of_groups_or_rater_pairs(design, record, interval_record, level, options)
     keys = design.keys.iloc[[result.group for result in results]].reset_index(drop=True)
     frame = design.codes.frame
     if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
@@ -292,7 +292,7 @@ class _AgreementResult:
         return int(np.count_nonzero(self.unit_sizes))
 
 
-def _results_of_groups_and_pairs(
+def _results_of_groups_or_rater_pairs(
     design: AgreementDesign, record: Agreement, interval: Interval, level: float, options: dict[str, Any]
 ) -> list[_AgreementResult]:
     """Return the result of each group, or of each pair of raters of each group."""

@@ -86,9 +86,11 @@ def maximize_likelihood(
             f"the {label} model did not converge in {_MAX_ITERATIONS} iterations", value=_MAX_ITERATIONS
         )
     # The last step is the least squares solution of errors on rows, k of each for every row of the data.
-    roots, inverse_roots = _roots_and_inverse_transposed_roots(derivatives.information)
-    rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
-    errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.gradients)
+    factors, inverse_transposed_factors = _factors_and_inverse_transposed_factors(derivatives.information)
+    rows = np.concatenate(
+        [factors[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2
+    )
+    errors = np.einsum("nij,nj->ni", inverse_transposed_factors, derivatives.gradients)
     return Maximum(
         parameters=parameters,
         log_likelihood=likelihood,
@@ -110,23 +112,25 @@ def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarra
     return np.block(blocks)
 
 
-def _roots_and_inverse_transposed_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _factors_and_inverse_transposed_factors(
+    information_of_each_row: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return R and the inverse of its transpose, both (n, k, k), where R'R is the information of each row.
 
     Both come from the eigenvalues and eigenvectors of the information scaled to a diagonal of 1; in
     directions without information they are 0.
     """
-    scale = np.sqrt(np.einsum("nii->ni", information))
+    scale = np.sqrt(np.einsum("nii->ni", information_of_each_row))
     scale = np.where(scale > 0, scale, 1.0)
-    scaled = information / (scale[:, :, None] * scale[:, None, :])
+    scaled = information_of_each_row / (scale[:, :, None] * scale[:, None, :])
     eigenvalues, eigenvectors = np.linalg.eigh(scaled)
     nonzero = eigenvalues > _NULL_EIGENVALUE * eigenvalues[:, -1:]
     roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
     inverse_roots = np.divide(1.0, roots, where=nonzero, out=np.zeros_like(roots))
     transposed_vectors = eigenvectors.transpose(0, 2, 1)
-    root_matrices = roots[:, :, None] * transposed_vectors * scale[:, None, :]
-    inverse_matrices = inverse_roots[:, :, None] * transposed_vectors / scale[:, None, :]
-    return root_matrices, inverse_matrices
+    factors = roots[:, :, None] * transposed_vectors * scale[:, None, :]
+    inverse_transposed_factors = inverse_roots[:, :, None] * transposed_vectors / scale[:, None, :]
+    return factors, inverse_transposed_factors
 
 
 class ValuesAndGradients(NamedTuple):
@@ -144,7 +148,7 @@ def mean_on_link_scale_at(solution: Solution, points: np.ndarray) -> ValuesAndGr
     """
     if solution.mean_function is None:
         return ValuesAndGradients(points @ solution.coefficients, points)
-    mean, slopes, _ = solution.mean_function(_linear_and_nuisance_predictors_at(solution, points))
+    mean, slopes, _ = solution.mean_function(_linear_and_nuisance_predictors(solution, points))
     mean_gradient = _derivatives_by_parameters(solution, slopes, points)
     variance = mean * (1 - mean)
     return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
@@ -168,7 +172,7 @@ def slope_of_mean_on_score_scale_at(
     coefficients = _coefficients_by_part(solution)
     n_parts = len(coefficients)
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, point_slopes)
-    _, first, second = solution.mean_function(_linear_and_nuisance_predictors_at(solution, points))
+    _, first, second = solution.mean_function(_linear_and_nuisance_predictors(solution, points))
     first_of_parts = first[:, :n_parts]
     # The slope of the mean is the sum over predictors j of d mean / d j times the slope of j. By the product
     # rule its derivatives have two parts, since both factors depend on the parameters.
@@ -185,13 +189,13 @@ def _coefficients_by_part(solution: Solution) -> np.ndarray:
     return solution.coefficients.reshape(len(solution.predictor_names), -1)
 
 
-def _linear_and_nuisance_predictors_at(solution: Solution, points: np.ndarray) -> np.ndarray:
+def _linear_and_nuisance_predictors(solution: Solution, model_matrix_rows: np.ndarray) -> np.ndarray:
     """Return all predictors at m rows of the model matrix: the linear ones, then the nuisance parameters.
 
     The shape is (m, number of predictors).
     """
-    constant = np.tile(solution.nuisance_parameters, (len(points), 1))
-    return np.column_stack([points @ _coefficients_by_part(solution).T, constant])
+    constant = np.tile(solution.nuisance_parameters, (len(model_matrix_rows), 1))
+    return np.column_stack([model_matrix_rows @ _coefficients_by_part(solution).T, constant])
 
 
 def _derivatives_by_parameters(

@@ -21,7 +21,7 @@ from salstats.stats.models.joint_tests import joint_wald_test
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.random_effect_summaries import mixed_model_fit_statistics
+from salstats.stats.models.random_effect_summaries import reml_singularity_and_group_count_columns
 
 _STATISTICS = (
     "r_squared",
@@ -159,7 +159,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
         **model_counts,
         **options,
         **{name: statistics[name] for name in parameter_names},
-        **mixed_model_fit_statistics(fitted),
+        **reml_singularity_and_group_count_columns(fitted),
     )
 
 
@@ -309,13 +309,13 @@ def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]
     }
     if family.is_linear:
         statistics["sigma"] = float(np.sqrt(solution.dispersion))
-        return statistics | _r_squared_columns(solution)
+        return statistics | _r_squared_and_adjusted_of_linear_model(solution)
     statistics["null_deviance"] = solution.null_deviance
     statistics["df_null"] = float(solution.n_rows - int(solution.intercept))
     return statistics
 
 
-def _r_squared_columns(solution: Solution) -> dict[str, float]:
+def _r_squared_and_adjusted_of_linear_model(solution: Solution) -> dict[str, float]:
     """Return R squared and adjusted R squared of a linear model by column.
 
     The result is empty for mixed models and perfect fits.

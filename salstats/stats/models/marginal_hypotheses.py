@@ -54,7 +54,7 @@ def marginal_hypothesis_matrix_if_determined(
     # A row of weights for each column of the model matrix; those of the tested terms are used.
     weights = np.zeros((n_columns, n_columns))
     for position in positions:
-        weights[column_terms == position] = _averaged_effect_weights(design, levels, position)
+        weights[column_terms == position] = _averaged_term_effect_weights(design, levels, position)
     # Under the hypothesis the coefficients of the other tested terms are also zero.
     is_tested = np.isin(design.assign, list(positions))
     weights[:, is_tested] = np.eye(n_columns)[:, is_tested]
@@ -65,7 +65,7 @@ def marginal_hypothesis_matrix_if_determined(
     return np.asarray(weights[:, estimated])
 
 
-def _averaged_effect_weights(
+def _averaged_term_effect_weights(
     design: DesignMatrix, levels: Mapping[Factor, np.ndarray], position: int
 ) -> np.ndarray:
     """Return a term's effects, averaged over the factors that it interacts with, as weights of coefficients.

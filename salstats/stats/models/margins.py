@@ -88,7 +88,7 @@ class MarginalOptions:
                 value=self.at,
             )
 
-    def at_codes(self, fitted: Fitted, model: Model) -> dict[str, list[float]]:
+    def codes_of_at_values_by_column(self, fitted: Fitted, model: Model) -> dict[str, list[float]]:
         """Return the distinct values of each column of `at` as numbers or codes of levels."""
         codes: dict[str, list[float]] = {}
         if self.at is None:
@@ -154,7 +154,7 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], options: Margin
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        at = options.at_codes(fitted, model)
+        at = options.codes_of_at_values_by_column(fitted, model)
         cells = _level_combinations(model, columns, at)
         row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in columns})
@@ -186,7 +186,7 @@ def marginal_contrasts(
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        at = options.at_codes(fitted, model)
+        at = options.codes_of_at_values_by_column(fitted, model)
         _check_are_factors_or_in_at(model, columns, at)
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _level_combinations(model, columns, at, reference_code)

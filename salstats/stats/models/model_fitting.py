@@ -62,7 +62,11 @@ from salstats.stats.models.family import Family, NotEstimableError, Solution, fi
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable_gee
-from salstats.stats.models.model_frame import by_columns_or_method, model_frame, model_frame_key
+from salstats.stats.models.model_frame import (
+    by_columns_or_method,
+    frame_with_metrics_as_columns,
+    metrics_and_response_of_frame,
+)
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_family, resolve_standard_error_kind
 from salstats.stats.models.random_terms import (
@@ -219,9 +223,9 @@ def _formula_data(
     `earlier_frames` are those of earlier formulas, to which the frame of this formula is added: formulas of
     the same metrics share a frame.
     """
-    frame_key = model_frame_key(data, formula, options.reference)
+    frame_key = metrics_and_response_of_frame(data, formula, options.reference)
     if frame_key not in earlier_frames:
-        first_frame = model_frame(data, formula, options.reference)
+        first_frame = frame_with_metrics_as_columns(data, formula, options.reference)
         earlier_frames[frame_key] = _FrameWithUnits(
             first_frame, _named_or_row_units(first_frame, options, errors)
         )

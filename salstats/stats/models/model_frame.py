@@ -19,23 +19,27 @@ from salstats.stats.engine.wide_tables import metric_columns, names_that_are_met
 from salstats.stats.models.formulas import Formula
 
 
-def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
+def frame_with_metrics_as_columns(
+    data: pd.DataFrame, formula: Formula, reference_to_subtract_from: str | None
+) -> pd.DataFrame:
     """Return the frame of a formula, in which each of its names is a column.
 
     It is `data` itself if `data` has all of these columns. Otherwise it has one row per case, task, method
     (and data set, reader, model, seed), with the scores of each metric as a column, NaN for missing ones, and
-    the other columns from the row of the left side's metric if there is one. With `reference` the left side
-    is the score of the reference minus that of each other method on the same case.
+    the other columns from the row of the left side's metric if there is one. With a reference to subtract
+    from, the left side is its score minus that of each other method on the same case.
     """
-    metrics = _checked_metrics(data, formula, reference)
-    if reference is not None:
-        return _reference_minus_method_response_frame(data, formula, metrics, reference)
+    metrics = _checked_metrics(data, formula, reference_to_subtract_from)
+    if reference_to_subtract_from is not None:
+        return _reference_minus_method_response_frame(data, formula, metrics, reference_to_subtract_from)
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
 
 
-def model_frame_key(data: pd.DataFrame, formula: Formula, reference: str | None) -> tuple[str, ...]:
+def metrics_and_response_of_frame(
+    data: pd.DataFrame, formula: Formula, reference: str | None
+) -> tuple[str, ...]:
     """Return the metrics and, with a reference, the response: formulas that share these share their frame."""
     metrics = _checked_metrics(data, formula, reference)
     if reference is not None:

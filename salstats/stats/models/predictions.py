@@ -230,7 +230,9 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
 def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
     """Return the derivatives (m, r) of `design_points` along a covariate; NaN in rows without one."""
     spread = np.ptp(model.variables[covariate].values[model.rows])
-    slopes, n_unresolved = _slopes_and_unresolved_count(model, covariate, codes, _FIRST_STEP * spread)
+    slopes, n_unresolved = _model_matrix_slopes_and_unresolved_count(
+        model, covariate, codes, _FIRST_STEP * spread
+    )
     if n_unresolved:
         notes.add(
             Message(
@@ -255,10 +257,10 @@ class _SlopesAndUnresolvedCount(NamedTuple):
     n_unresolved: int  # number of these rows
 
 
-def _slopes_and_unresolved_count(
+def _model_matrix_slopes_and_unresolved_count(
     model: Model, covariate: str, codes: Codes, first_step: float
 ) -> _SlopesAndUnresolvedCount:
-    """Return the slopes of the model matrix at rows of values.
+    """Return the slopes of the model matrix at rows of values, and the number of rows without a slope.
 
     The step is made smaller until the slopes of two steps agree.
     """

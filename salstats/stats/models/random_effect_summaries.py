@@ -10,7 +10,7 @@ from salstats.checks import check_level
 from salstats.errors import SalstatsError
 from salstats.stats.models.design import is_categorical
 from salstats.stats.models.fitted_models import Fitted, Model, key_columns
-from salstats.stats.models.mixed.profiles import profile_limits
+from salstats.stats.models.mixed.profiles import variance_component_profile_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
 from salstats.stats.models.random_terms import FittedRandomEffect, MixedInference
 
@@ -68,7 +68,10 @@ def _variance_component_rows(inference: MixedInference, level: float) -> list[di
     """Return the rows of one model: variances and their shares, correlations, and the residual variance."""
     solution = inference.solution
     # `limit.term` is the position of a term, None for the residuals
-    limits = {(limit.term, limit.kind, limit.effects): limit for limit in profile_limits(solution, level)}
+    limits = {
+        (limit.term, limit.kind, limit.effects): limit
+        for limit in variance_component_profile_limits(solution, level)
+    }
 
     def variance_with_limits(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
         std_dev = limits[position, "sd", effects]
@@ -239,7 +242,7 @@ def _effect_matrix(
     return random_effect.design.matrix_at(values)
 
 
-def mixed_model_fit_statistics(fitted: Fitted) -> dict[str, Any]:
+def reml_singularity_and_group_count_columns(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of `fit_statistics` that only mixed models have; none for other models."""
     if not fitted.is_mixed:
         return {}

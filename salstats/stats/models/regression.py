@@ -26,7 +26,7 @@ from salstats.stats.models.margins import marginal_effects
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.random_effect_summaries import mixed_model_fit_statistics
+from salstats.stats.models.random_effect_summaries import reml_singularity_and_group_count_columns
 from salstats.stats.models.standard_errors import covariance_and_df, inference_columns
 
 EFFECTS = ("coefficients", "marginal")
@@ -341,7 +341,7 @@ def coefficient_rows(
     columns["term"] = [term for table in tables for term in table.terms]
     repeats = [len(table.terms) for table in tables]
     options = family_and_error_columns(fitted) | {"exponentiated": exponentiate}
-    mixed_columns = mixed_model_fit_statistics(fitted)
+    mixed_columns = reml_singularity_and_group_count_columns(fitted)
     if "singular" in mixed_columns:
         options["singular"] = np.repeat(mixed_columns["singular"], repeats)
     keys = key_columns(fitted, repeats)

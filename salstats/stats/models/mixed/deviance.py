@@ -200,15 +200,17 @@ def _weighted_z_by_z_summed_over_levels(
     columns = products.term_columns[term]
     loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
     return np.asarray(
-        weighted_z_by_z_of_levels_before_loadings(products, weighted, term).sum(axis=0)
-        - loadings.T @ loadings
+        block_weighted_z_by_z_within_each_level(products, weighted, term).sum(axis=0) - loadings.T @ loadings
     )
 
 
-def weighted_z_by_z_of_levels_before_loadings(
+def block_weighted_z_by_z_within_each_level(
     products: Crossproducts, weighted: WeightedProducts, term: int
 ) -> np.ndarray:
-    """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects)."""
+    """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects).
+
+    The products of the level's loadings, which V^-1 subtracts from V_B^-1, are not subtracted.
+    """
     columns = products.term_columns[term]
     if term in products.dense:
         dense_columns = columns - products.n_blocked_columns

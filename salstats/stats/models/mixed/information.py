@@ -50,17 +50,17 @@ def random_effect_entry_times_rows(
     return result
 
 
-def weighted_products_times_rows(
-    products: Crossproducts, weighted: WeightedProducts, loadings: np.ndarray, rows: np.ndarray
+def weighted_products_less_loadings_times_matrix(
+    products: Crossproducts, weighted: WeightedProducts, loadings: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
-    """Return N times a matrix `rows` with one row for each column of Z."""
+    """Return N times a matrix with one row for each column of Z."""
     n_blocked = products.n_blocked_columns
-    result = weighted.dense_products @ rows[n_blocked:]
+    result = weighted.dense_products @ matrix[n_blocked:]
     for batch, block in zip(products.batches, weighted.blocks, strict=True):
-        block_rows = rows[batch.columns].reshape(*block.shape[:2], -1)
-        result[batch.columns] += (block @ block_rows).reshape(-1, rows.shape[1])
-    result[n_blocked:] += weighted.dense_products[:n_blocked].T @ rows[:n_blocked]
-    return np.asarray(result - loadings.T @ (loadings @ rows))
+        block_rows = matrix[batch.columns].reshape(*block.shape[:2], -1)
+        result[batch.columns] += (block @ block_rows).reshape(-1, matrix.shape[1])
+    result[n_blocked:] += weighted.dense_products[:n_blocked].T @ matrix[:n_blocked]
+    return np.asarray(result - loadings.T @ (loadings @ matrix))
 
 
 def entry_pair_traces(
@@ -238,7 +238,9 @@ def deviance_hessian(
     )
     # The second derivatives of rss contain P in the restricted likelihood and in the full one.
     p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)
-    p_times_entries = weighted_products_times_rows(products, weighted, p_loadings, entries_times_residual)
+    p_times_entries = weighted_products_less_loadings_times_matrix(
+        products, weighted, p_loadings, entries_times_residual
+    )
     by_entries = -entry_traces + 2 * entries_times_residual.T @ p_times_entries / variance
     rss_decreases = entries_times_residual.T @ z_by_residual
     if sigma is None:

@@ -17,8 +17,8 @@ from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, 
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
 from salstats.stats.models.mixed.deviance import (
     Evaluation,
+    block_weighted_z_by_z_within_each_level,
     evaluate_deviance,
-    weighted_z_by_z_of_levels_before_loadings,
 )
 from salstats.stats.models.mixed.information import coefficient_covariance_slopes, theta_and_sigma_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
@@ -52,7 +52,7 @@ class ScaledModel:
     ols_coefficients: np.ndarray  # (p,), of ordinary least squares
     response_scale: float  # root mean square of the residuals of ordinary least squares
 
-    def scaled_factors_at(self, theta: np.ndarray) -> list[np.ndarray]:
+    def relative_covariance_factors_of_scaled_terms(self, theta: np.ndarray) -> list[np.ndarray]:
         """Return Lambda of the scaled terms at the theta of the original terms."""
         relative_factors = relative_covariance_factors(theta, self.terms)
         return [
@@ -103,7 +103,7 @@ class MixedSolution:
         """True if some combination of a term's effects has no variance."""
         smallest_singular_values = [
             np.linalg.svd(relative_factor, compute_uv=False)[-1]
-            for relative_factor in self.scaled.scaled_factors_at(self.theta)
+            for relative_factor in self.scaled.relative_covariance_factors_of_scaled_terms(self.theta)
         ]
         return any(value < _SINGULAR for value in smallest_singular_values)
 
@@ -116,13 +116,15 @@ class MixedSolution:
     def scaled_evaluation_at_optimum(self) -> Evaluation:
         """The deviance of the scaled model at its optimum, and its gradient."""
         return evaluate_deviance(
-            self.scaled.products, self.scaled.scaled_factors_at(self.theta), reml=self.reml
+            self.scaled.products,
+            self.scaled.relative_covariance_factors_of_scaled_terms(self.theta),
+            reml=self.reml,
         )
 
     @property
     def scaled_theta(self) -> np.ndarray:
         """Theta of the scaled model."""
-        return theta_entries(self.scaled.scaled_factors_at(self.theta), self.terms)
+        return theta_entries(self.scaled.relative_covariance_factors_of_scaled_terms(self.theta), self.terms)
 
     @property
     def scaled_sigma(self) -> float:
@@ -153,7 +155,7 @@ class MixedSolution:
         return adjusted_covariance(
             scaled.products,
             scaled.terms,
-            scaled.scaled_factors_at(self.theta),
+            scaled.relative_covariance_factors_of_scaled_terms(self.theta),
             self.scaled_evaluation_at_optimum,
         )
 
@@ -168,7 +170,7 @@ class MixedSolution:
         conditional_means = []
         for z_by_residual, factor, basis in zip(
             self.scaled_evaluation_at_optimum.residual_products,
-            scaled.scaled_factors_at(self.theta),
+            scaled.relative_covariance_factors_of_scaled_terms(self.theta),
             scaled.bases,
             strict=True,
         ):
@@ -185,12 +187,10 @@ class MixedSolution:
         scaled = self.scaled
         weighted = self.scaled_evaluation_at_optimum.weighted
         conditional_covariances = []
-        for k, relative_factor in enumerate(scaled.scaled_factors_at(self.theta)):
+        for k, relative_factor in enumerate(scaled.relative_covariance_factors_of_scaled_terms(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]
             loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
-            z_by_z = (
-                weighted_z_by_z_of_levels_before_loadings(scaled.products, weighted, k) - loading_products
-            )
+            z_by_z = block_weighted_z_by_z_within_each_level(scaled.products, weighted, k) - loading_products
             relative_covariance = relative_factor @ relative_factor.T
             basis = scaled.bases[k]
             conditional = relative_covariance - relative_covariance @ z_by_z @ relative_covariance

@@ -81,8 +81,8 @@ class _Quantity(NamedTuple):
     conf_high: float | None = None
 
 
-def profile_limits(solution: MixedSolution, level: float = 0.95) -> list[ProfileLimit]:
-    """Return profile limits of all standard deviations, correlations and shares of a model.
+def variance_component_profile_limits(solution: MixedSolution, level: float = 0.95) -> list[ProfileLimit]:
+    """Return profile limits of all standard deviations, correlations and shares of variance of a model.
 
     The likelihood is the one that the model was fitted by. With maximum likelihood the limits are those of
     lme4's `confint(method = "profile")`, which refits models that were fitted by REML; it interpolates the
@@ -198,8 +198,8 @@ class _ProfileRegion:
         multiplier = None
         for _ in range(_MAX_STEPS):
             try:
-                deviance, deviance_slopes, deviance_second_derivatives = self._deviance_rise_with_derivatives(
-                    parameters
+                deviance, deviance_slopes, deviance_second_derivatives = (
+                    self._deviance_above_minimum_with_derivatives(parameters)
                 )
             except np.linalg.LinAlgError:
                 return None
@@ -232,7 +232,9 @@ class _ProfileRegion:
             multiplier = multiplier + step[-1]
         return None
 
-    def _deviance_rise_with_derivatives(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def _deviance_above_minimum_with_derivatives(
+        self, parameters: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the deviance in excess of its minimum, with its first and second derivatives."""
         scaled = self.solution.scaled
         reml = self.solution.reml

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
-from salstats.stats.models.mixed.profiles import profile_limits
+from salstats.stats.models.mixed.profiles import variance_component_profile_limits
 
 CUT = chi2.ppf(0.95, 1)
 # the brute-force search over the other variances stops near this
@@ -67,7 +67,7 @@ def test_deviance_at_each_limit_is_as_far_above_its_least(crossed, reml):
         (1, "share"): lambda v: lambda a, b: [a, v / (1 - v) * (a + b), b],
         (None, "share"): lambda v: lambda a, b: [a, b, v / (1 - v) * (a + b)],
     }
-    limits = profile_limits(found)
+    limits = variance_component_profile_limits(found)
     assert [(limit.term, limit.kind) for limit in limits] == list(held)
     for limit in limits:
         for end in (limit.conf_low, limit.conf_high):
@@ -78,7 +78,9 @@ def test_deviance_at_each_limit_is_as_far_above_its_least(crossed, reml):
 
 def test_level_narrows_limits(crossed):
     found = fit_mixed(*crossed)
-    for wide, narrow in zip(profile_limits(found), profile_limits(found, 0.5), strict=True):
+    for wide, narrow in zip(
+        variance_component_profile_limits(found), variance_component_profile_limits(found, 0.5), strict=True
+    ):
         assert wide.conf_low < narrow.conf_low < narrow.conf_high < wide.conf_high
 
 
@@ -86,12 +88,14 @@ def test_variance_that_may_be_zero_has_zero_as_its_limit(crossed):
     matrix, response, terms = crossed
     noise = RandomTerm("noise", ("(Intercept)",), np.arange(90) % 7, 7, matrix[:, :1])
     found = fit_mixed(matrix, response, [*terms, noise])
-    limits = {(limit.term, limit.kind): limit for limit in profile_limits(found)}
+    limits = {(limit.term, limit.kind): limit for limit in variance_component_profile_limits(found)}
     assert found.covariances[2].item() == 0.0
     assert limits[2, "sd"][3:5] == limits[2, "share"][3:5] == (0.0, 0.0)
     assert 0 < limits[2, "sd"].conf_high < 1
     # the others are as without it
-    np.testing.assert_allclose(limits[0, "sd"][3:], profile_limits(fit_mixed(*crossed))[0][3:], rtol=0.05)
+    np.testing.assert_allclose(
+        limits[0, "sd"][3:], variance_component_profile_limits(fit_mixed(*crossed))[0][3:], rtol=0.05
+    )
 
 
 def test_perfect_correlation_is_its_own_limit():
@@ -105,7 +109,9 @@ def test_perfect_correlation_is_its_own_limit():
     ]
     found = fit_mixed(matrix, response + rng.normal(size=360), terms)
     assert found.is_singular
-    correlation = next(limit for limit in profile_limits(found) if limit.kind == "correlation")
+    correlation = next(
+        limit for limit in variance_component_profile_limits(found) if limit.kind == "correlation"
+    )
     np.testing.assert_allclose(correlation.estimate, 1, rtol=1e-12)
     assert -1 < correlation.conf_low < 1
     assert correlation.conf_high == 1.0
@@ -134,7 +140,7 @@ def test_perfect_correlation_is_its_own_limit():
 def test_limits_are_those_of_lme4s_deviance(name):
     _, solution = fit_model(name, reml=False)
     expected = r_table("limits").query("model == @name").set_index("parameter")
-    limits = [limit for limit in profile_limits(solution) if limit.kind != "share"]
+    limits = [limit for limit in variance_component_profile_limits(solution) if limit.kind != "share"]
     assert len(limits) == len(expected)
     for limit in limits:
         if limit.term is None:
