@@ -215,7 +215,7 @@ def auroc(  # noqa: C901
     units_of_groups = [unit_codes[rows] for rows in rows_of_groups]
     n = np.array([len(rows) for rows in rows_of_groups])
     n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
-    areas = _areas_of_groups(
+    areas = _area_and_variance_of_each_group(
         scores, labels == 1, wide.reference_scores, rows_of_groups, units_of_groups, interval_record.name
     )
     is_default = interval is None or interval == RECOMMENDED
@@ -329,11 +329,11 @@ def labelled_table(
     warn_pooled_methods(codes.frame, groups)
     scores = check_numeric(codes.frame, score, "data")
     labels = check_numeric(codes.frame, label, "data")
-    _check_labels(labels, label)
+    _check_labels_are_0_1_or_nan(labels, label)
     return LabelledTable(codes, groups, scores, labels, reference_scores, names_metrics)
 
 
-def _areas_of_groups(
+def _area_and_variance_of_each_group(
     scores: np.ndarray,
     is_positive: NDArray[np.bool_],
     reference_scores: np.ndarray | None,
@@ -341,7 +341,7 @@ def _areas_of_groups(
     units_of_groups: Sequence[NDArray[np.integer]],
     interval: str,
 ) -> pd.DataFrame:
-    """Return the area of each group, or its difference from that of the reference, with its variance.
+    """Return the area of each group, or its difference from the reference's, with variance, df and counts.
 
     The frame has a row per group and the columns of `RocArea`. The scores and `is_positive` cover all rows
     of the table; `rows_of_groups` holds the rows of each group, `units_of_groups` their units.
@@ -489,7 +489,7 @@ def _area_columns(
     }
 
 
-def _check_labels(labels: np.ndarray, name: str) -> None:
+def _check_labels_are_0_1_or_nan(labels: np.ndarray, name: str) -> None:
     """Raise ValueRangeError where a label is neither 0, 1 nor missing."""
     is_valid = np.isnan(labels) | (labels == 0) | (labels == 1)
     invalid_rows = np.flatnonzero(~is_valid)

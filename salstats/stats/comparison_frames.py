@@ -272,7 +272,7 @@ def _means_pairs_and_verdict_columns(
         "n_pairs": paired_target.n_pairs,
     }
     metrics = metric_of_each_key(target.keys, scores)
-    columns |= verdict_and_margin_columns(reported, reference_mean, method_mean, metrics, margin)
+    columns |= verdict_column_and_any_margin_columns(reported, reference_mean, method_mean, metrics, margin)
     if reported.conf_set is not None:
         columns["conf_set"] = reported.conf_set
     return columns
@@ -380,7 +380,7 @@ def options_for_binary_scores_only(options: Options, test: str) -> list[tuple[st
     return choices
 
 
-def verdict_and_margin_columns(
+def verdict_column_and_any_margin_columns(
     estimates: InferredEstimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,

@@ -17,7 +17,7 @@ from salstats.errors import (
     ValueRangeError,
 )
 from salstats.frames import ESTIMATE_COLUMNS
-from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution, rows_by_caution
+from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution, row_mask_by_caution
 from salstats.stats.summaries import mean_curves
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
@@ -477,7 +477,7 @@ def test_each_step_is_what_summarize_says_of_it(curves, interval):
 def test_means_of_curves_have_the_cautions_of_their_metric(curves):
     is_insertion = (curves["metric"] == "insertion").to_numpy()
     means = mean_curves(add_caution(curves, BASELINE_SHOWS_MUCH, is_insertion), by=OF_CURVES)
-    rows = rows_by_caution(means)[BASELINE_SHOWS_MUCH]
+    rows = row_mask_by_caution(means)[BASELINE_SHOWS_MUCH]
     assert rows.tolist() == (means["metric"] == "insertion").tolist()
 
 

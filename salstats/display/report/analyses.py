@@ -36,7 +36,7 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, warn_of_doubtful_scores
 from salstats.jobs import count_nothing
 from salstats.metrics.registry import may_have_true_zero, registered_metric
 from salstats.stats.contrasts import min_score_by_metric
-from salstats.stats.engine.cautions import rows_by_caution
+from salstats.stats.engine.cautions import row_mask_by_caution
 from salstats.stats.engine.equivalence import sides_and_claims
 from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.resampling_units import Unit
@@ -200,7 +200,7 @@ def run_analyses(
     with analyses.recording_warnings():
         warn_of_doubtful_scores(ColumnCodes(scores), lambda row: f"scores, row {row + 1}")
         warn_of_covariates_read_as_text(scores)
-    for caution, rows in rows_by_caution(scores).items():
+    for caution, rows in row_mask_by_caution(scores).items():
         analyses.warnings[caution.name] = SalstatsWarning(
             f"{counted(rows.sum(), 'score')}: {caution.note}", subject=caution.name
         )

@@ -7,7 +7,7 @@ import numpy as np
 from salstats.display.estimates import Estimates
 from salstats.display.report.wording import Wording
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.engine.cautions import rows_by_caution
+from salstats.stats.engine.cautions import row_mask_by_caution
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.intervals import interval_by_name
 from salstats.stats.engine.result_warnings import (
@@ -60,7 +60,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
             f"{_n_intervals_text(has_no_width)} have width 0, since nothing varies between the replicates; "
             "that is no certainty."
         )
-    for caution, rows in rows_by_caution(estimates.frame).items():
+    for caution, rows in row_mask_by_caution(estimates.frame).items():
         yield f"{counted(rows.sum(), 'estimate')}: {caution.note}"
 
 

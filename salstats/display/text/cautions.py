@@ -3,13 +3,13 @@
 import pandas as pd
 
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.engine.cautions import DIFFERENT_CASES, rows_by_caution
+from salstats.stats.engine.cautions import DIFFERENT_CASES, row_mask_by_caution
 
 
 def caution_note(estimates: pd.DataFrame) -> str:
     """Return what makes estimates doubtful: "Caution (3 of 12 estimates): ..."; "" where nothing does."""
     sentences = []
-    for caution, rows in rows_by_caution(estimates).items():
+    for caution, rows in row_mask_by_caution(estimates).items():
         if not rows.all():
             heading = f"Caution ({count_text(rows.sum())} of {counted(len(rows), 'estimate')})"
         elif len(rows) > 1:

@@ -143,7 +143,7 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool
         The frame with the column `caution`: names of a row's cautions, missing where it has none. Where no
         row is concerned the frame is returned as it is.
     """
-    has_caution = rows_by_caution(estimates).get(caution)
+    has_caution = row_mask_by_caution(estimates).get(caution)
     added = rows if has_caution is None else rows & ~has_caution
     if not added.any():
         return estimates
@@ -171,7 +171,7 @@ def add_score_cautions_by_metric(estimates: pd.DataFrame, scores: pd.DataFrame) 
     DataFrame
         The frame, with the column `caution` where any score has one.
     """
-    for caution, rows in rows_by_caution(scores).items():
+    for caution, rows in row_mask_by_caution(scores).items():
         concerned = np.ones(len(estimates), dtype=bool)
         if "metric" in estimates.columns:
             concerned = estimates["metric"].isin(scores.loc[rows, "metric"]).to_numpy()
@@ -179,7 +179,7 @@ def add_score_cautions_by_metric(estimates: pd.DataFrame, scores: pd.DataFrame) 
     return estimates
 
 
-def rows_by_caution(estimates: pd.DataFrame) -> dict[Caution, NDArray[np.bool_]]:
+def row_mask_by_caution(estimates: pd.DataFrame) -> dict[Caution, NDArray[np.bool_]]:
     """Return the rows (bool, one per row) that each caution concerns; cautions of no row are left out."""
     if "caution" not in estimates.columns:
         return {}

@@ -70,13 +70,13 @@ class CorrelatedPairs:
         missing = np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)
 
-    def rows_that_affect_correlation(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
+    def rows_of_repeated_units_if_repeated_measures(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the rows that affect the correlation: all, or for "rm" those of units with several rows."""
         if self.test != "rm":
             return rows
         return np.asarray(rows[is_in_repeated_unit(self.units[rows])])
 
-    def effective_n(self, rows: NDArray[np.integer]) -> int:
+    def n_pairs_less_covariates_or_units(self, rows: NDArray[np.integer]) -> int:
         """Return the number of pairs of a simple correlation with the same degrees of freedom.
 
         Each covariate takes one degree of freedom, and for "rm" each unit but one.
@@ -101,7 +101,7 @@ class CorrelatedPairs:
         if self.test in ROBUST_TESTS:
             return robust_correlation_with_test(x, y, self.test)
         if self.covariate_names:
-            return partial_coefficient(self._residuals(rows), self.effective_n(rows) - 2)
+            return partial_coefficient(self._residuals(rows), self.n_pairs_less_covariates_or_units(rows) - 2)
         return coefficient(x, y, self.test)
 
     def row_influences(self, rows: NDArray[np.integer]) -> np.ndarray:
@@ -127,7 +127,7 @@ class CorrelatedPairs:
 
         The reason is "" if the correlation is defined.
         """
-        if self.effective_n(rows) < FEWEST_PAIRS:
+        if self.n_pairs_less_covariates_or_units(rows) < FEWEST_PAIRS:
             return self._sample_size_in_words(rows), None
         variables = [(self.x_name, self.x[rows]), (self.y_name, self.y[rows])]
         covariates = list(zip(self.covariate_names, self.covariates[rows].T, strict=True))

@@ -271,7 +271,7 @@ def margin_columns(
     score_sign : ndarray of int, shape (n_rows,), or int
         1 where a larger estimate is a higher score, -1 where it is a lower score.
     """
-    claims = _claim_texts(metrics, margin_test.low, margin_test.high, score_sign)
+    claims = _claims_if_inside_margin(metrics, margin_test.low, margin_test.high, score_sign)
     claims = np.where(is_inside, claims, "")
     return {
         "verdict": verdict_texts(verdicts_without_margin, claims),
@@ -286,8 +286,8 @@ def is_strictly_below(p_value: np.ndarray, alpha: np.ndarray | float) -> NDArray
     return np.asarray(p_value < np.asarray(alpha) * (1 - _ROUNDING))
 
 
-def _claim_texts(
-    metrics: np.ndarray, low: np.ndarray, high: np.ndarray, score_sign: np.ndarray | int
+def _claims_if_inside_margin(
+    metrics: np.ndarray, margin_low: np.ndarray, margin_high: np.ndarray, score_sign: np.ndarray | int
 ) -> np.ndarray:
     """Return the claim of each estimate if it lies inside its margin, of `CLAIMS`; "" without a margin.
 
@@ -297,12 +297,12 @@ def _claim_texts(
     # metrics without a direction have 0
     directions = np.array([direction(m) or 1 for m in metrics], dtype=np.int64)
     is_larger_better = directions * score_sign > 0
-    has_low = np.isfinite(low)
-    has_high = np.isfinite(high)
+    has_low = np.isfinite(margin_low)
+    has_high = np.isfinite(margin_high)
     # a single bound on the side of worse scores makes a test of non-inferiority
     bounds_worse_side = np.where(is_larger_better, has_low, has_high)
     claims = np.select(
-        [np.isnan(low), has_low & has_high, bounds_worse_side],
+        [np.isnan(margin_low), has_low & has_high, bounds_worse_side],
         ["", _EQUIVALENT, _NOT_INFERIOR],
         default=_NOT_SUPERIOR,
     )

@@ -315,17 +315,17 @@ class Estimand:
             return values
         return _average(values, self.row_weights, skips_nan=self.skips_undefined)
 
-    def gradient(self, means: np.ndarray) -> np.ndarray:
+    def derivatives_by_estimate_and_cell_mean(self, means: np.ndarray) -> np.ndarray:
         """Return the derivative of each estimate by each cell mean, shape (..., n_rows, n_cells).
 
         With the method's level m, the reference's level r and weights a and b of a cell in them, it is a for
         a mean, a - b for a difference, and 100 * (b * m / r^2 - a / r) for a percentage decrease.
         """
         method, reference = self.method_and_reference_levels(means)
-        method_weights = _transposed_weights_with_sum_1(self.method_weights)
+        method_weights = _weights_by_average_and_value(self.method_weights)
         slopes = method_weights
         if self.reference_weights is not None and reference is not None:
-            reference_weights = _transposed_weights_with_sum_1(self.reference_weights)
+            reference_weights = _weights_by_average_and_value(self.reference_weights)
             slopes = method_weights - reference_weights
             if self.kind == "percent_decrease":
                 reference = _nan_if_zero(reference)
@@ -340,7 +340,7 @@ class Estimand:
         if self.row_weights is None:
             return slopes
         # an undefined slope affects only the rows that the level enters, which 0 * NaN would not respect
-        row_weights = _transposed_weights_with_sum_1(self.row_weights)
+        row_weights = _weights_by_average_and_value(self.row_weights)
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
@@ -389,7 +389,7 @@ def _average(values: np.ndarray, weights: np.ndarray, *, skips_nan: bool) -> np.
         return np.where(is_incomplete, np.nan, sums / weights.sum(axis=0))
 
 
-def _transposed_weights_with_sum_1(membership: np.ndarray) -> np.ndarray:
+def _weights_by_average_and_value(membership: np.ndarray) -> np.ndarray:
     """Return the weight of each value in each average, shape (n_averages, n_values).
 
     The weights of an average sum to 1, or to 0 if it has no members.

@@ -246,7 +246,9 @@ def infer(  # noqa: C901
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
     if interval.extra_input == "cr2":
-        robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
+        robust = cr2(
+            cells.sums, cells.counts, estimand.derivatives_by_estimate_and_cell_mean(means), cells.squares
+        )
     masks = _masks_of_trial_and_outlying_rows(target.term, cells, estimand, interval, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
@@ -388,10 +390,12 @@ def _unit_influences_on_estimates_or_differences(
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
     if term == "percent_decrease":
-        return unit_influences(cells.sums, cells.counts, estimand.as_difference().gradient(means))
+        return unit_influences(
+            cells.sums, cells.counts, estimand.as_difference().derivatives_by_estimate_and_cell_mean(means)
+        )
     if robust is not None:
         return robust.units
-    return unit_influences(cells.sums, cells.counts, estimand.gradient(means))
+    return unit_influences(cells.sums, cells.counts, estimand.derivatives_by_estimate_and_cell_mean(means))
 
 
 def _variance_and_df(
@@ -696,7 +700,9 @@ def _fieller_contrast(cells: Cells, estimand: Estimand) -> Contrast:
 
     def influences_on(linear: Estimand) -> UnitInfluences:
         """Return the influences of the units on a linear estimand."""
-        return unit_influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
+        return unit_influences(
+            cells.sums, cells.counts, np.nan_to_num(linear.derivatives_by_estimate_and_cell_mean(means))
+        )
 
     method = influences_on(Estimand("mean", estimand.method_weights))
     reference = influences_on(Estimand("mean", estimand.reference_weights))
@@ -716,7 +722,12 @@ def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast estimate - theta with the influences of the units, rounding errors set to 0."""
     means = cells.means()
     rounding = ROUNDING * estimand.magnitude_behind_estimates(means)
-    robust = cr2(cells.sums, cells.counts, np.nan_to_num(estimand.gradient(means)), cells.squares)
+    robust = cr2(
+        cells.sums,
+        cells.counts,
+        np.nan_to_num(estimand.derivatives_by_estimate_and_cell_mean(means)),
+        cells.squares,
+    )
     influence = np.where(np.sqrt(robust.variance) <= rounding, 0.0, robust.units.influence)
     estimate = estimand.value(means)
     return Contrast(

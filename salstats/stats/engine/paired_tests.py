@@ -145,7 +145,9 @@ def paired_test_result(
         return _wild_tests(paired_target, estimates)
     if test == "signflip":
         # times the weights, the sums of units are their shares of the mean difference
-        per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
+        per_sum, _ = influence_weights(
+            difference.derivatives_by_estimate_and_cell_mean(means), means, cells.counts.sum(axis=0)
+        )
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
         null_draws = null_draws_of_sign_flips(cells.sums @ per_sum.T, signs, magnitude)
         p_value = np.where(tests_estimate_itself | too_few_units, np.nan, null_draws.p_values())
@@ -169,7 +171,9 @@ def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.n
         if test == "t":
             variance, df = analytic_variance(cells, tested)
         else:
-            robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
+            robust = cr2(
+                cells.sums, cells.counts, tested.derivatives_by_estimate_and_cell_mean(means), cells.squares
+            )
             variance = robust.variance
             df = robust.df
         is_rounding = np.sqrt(variance) <= ROUNDING * tested.magnitude_behind_estimates(means)

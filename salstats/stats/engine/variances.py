@@ -33,7 +33,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     degrees of freedom are G - 1 for a row of one sample. An average over samples (tasks) has Satterthwaite's,
     from the variance that each sample contributes and the units that samples share.
     """
-    slopes = estimand.gradient(cells.means())
+    slopes = estimand.derivatives_by_estimate_and_cell_mean(cells.means())
     n_units = cells.smallest_n_in_sample_of_cells()
     per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
@@ -120,7 +120,7 @@ def drawn_variances(
     """
     has_scores = (cells.counts > 0).astype(np.float64)
     n_drawn = smallest_n_in_sample_of_cell(weights @ has_scores, cells.sample)
-    slopes = bias_corrected_slopes(estimand.gradient(means), n_drawn)
+    slopes = bias_corrected_slopes(estimand.derivatives_by_estimate_and_cell_mean(means), n_drawn)
     per_sum, per_count = influence_weights(slopes, means, totals)
     variances = np.empty((len(weights), estimand.n_rows))
     for row in range(estimand.n_rows):
@@ -152,7 +152,7 @@ def method_and_reference_means_with_covariance(cells: Cells, estimand: Estimand)
     n_units = cells.smallest_n_in_sample_of_cells()
     influences = []
     for cell_weights in (estimand.method_weights, estimand.reference_weights):
-        slopes = Estimand("mean", cell_weights).gradient(cells.means())
+        slopes = Estimand("mean", cell_weights).derivatives_by_estimate_and_cell_mean(cells.means())
         per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
         influences.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
     # (n_units, n_rows, 2): influences of the units on the two means

@@ -302,7 +302,7 @@ def _fit_group(
     sampling = formula_data.sampling
     is_mixed = formula_data.errors in MIXED_MODEL_ERRORS
     if sampling is not None:
-        group_rows = sampling.weighted_row_positions(group_rows)
+        group_rows = sampling.rows_with_positive_weight(group_rows)
     rows = complete_row_positions(formula, variables, np.sort(group_rows))
     try:
         design = build_design(formula, variables, rows)

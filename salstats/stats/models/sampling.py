@@ -32,7 +32,7 @@ class Sampling:
     row_weights: np.ndarray | None  # (n_rows,), at least 0; None if each unit has the same weight
     units: NDArray[np.integer]  # (n_rows,), code of each row's unit
 
-    def weighted_row_positions(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
+    def rows_with_positive_weight(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return those of some rows whose weight is above 0."""
         if self.row_weights is None:
             return rows

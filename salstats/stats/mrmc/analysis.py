@@ -73,7 +73,7 @@ class GroupFigures:
         covariance = self.covariance[np.ix_(cells, cells)]
         return anova_table(self.values[cells], covariance, np.zeros_like(readers), readers)
 
-    def n_units(self, methods: Sequence[int]) -> int:
+    def n_units_with_any_method(self, methods: Sequence[int]) -> int:
         """Return the number of units that have a reading with any of some methods."""
         readings = self.study.readings
         cells = np.isin(readings.methods, methods)

@@ -115,8 +115,9 @@ def _placement_deviations_by_unit(readings: ReaderReadings, in_class: NDArray[np
     """
     class_read = readings.is_read & in_class[:, None]
     n = class_read.sum(axis=0)
-    area = (readings.placement_values * class_read).sum(axis=0) / n
-    deviations = np.where(class_read, (readings.placement_values - area) / n, 0.0)
+    placement_values = readings.shares_of_opposite_class_ordered_correctly
+    area = (placement_values * class_read).sum(axis=0) / n
+    deviations = np.where(class_read, (placement_values - area) / n, 0.0)
     has_reading = readings.unit_by_cell_sums(class_read.astype(np.float64)) > 0
     return _UnitDeviations(readings.unit_by_cell_sums(deviations), has_reading)
 

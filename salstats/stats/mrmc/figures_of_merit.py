@@ -39,7 +39,7 @@ class ReaderReadings:
         return np.asarray(~np.isnan(self.scores))
 
     @cached_property
-    def placement_values(self) -> np.ndarray:
+    def shares_of_opposite_class_ordered_correctly(self) -> np.ndarray:
         """Placement values (n_cases, n_cells), 0 where not read.
 
         The placement value of a positive is the share of negatives with a lower score, that of a negative
@@ -112,7 +112,7 @@ def _areas_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
     Comparisons between a positive and a negative of the same unit are counted both with its positives and
     with its negatives, and are subtracted once.
     """
-    placement_values = readings.placement_values
+    placement_values = readings.shares_of_opposite_class_ordered_correctly
     positive = readings.positive[:, None]
     unit_positives = readings.unit_by_cell_sums((readings.is_read & positive).astype(float))
     unit_negatives = readings.unit_by_cell_sums((readings.is_read & ~positive).astype(float))
@@ -123,12 +123,12 @@ def _areas_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
     # Comparisons won that involve each unit's cases
     won_by_positives = n_negative * readings.unit_by_cell_sums(placement_values * positive)
     won_over_negatives = n_positive * readings.unit_by_cell_sums(placement_values * ~positive)
-    won_with_unit = won_by_positives + won_over_negatives - _n_won_within_each_unit(readings)
+    won_with_unit = won_by_positives + won_over_negatives - _n_within_unit_wins_by_unit_and_cell(readings)
     n_comparisons = (n_positive - unit_positives) * (n_negative - unit_negatives)
     return JackknifedFigures(area, (n_won - won_with_unit) / n_comparisons)
 
 
-def _n_won_within_each_unit(readings: ReaderReadings) -> np.ndarray:
+def _n_within_unit_wins_by_unit_and_cell(readings: ReaderReadings) -> np.ndarray:
     """Comparisons won by the positives of each unit over negatives of the same unit, (n_units, n_cells)."""
     units = readings.units
     positive = readings.positive

@@ -360,7 +360,7 @@ def _row_with_counts_only(group_figures: GroupFigures, term: str, methods: Seque
         "n": int(study.n[list(methods)].sum()),
         "n_missing": int(study.n_missing[list(methods)].sum()),
         "n_absent": int(study.n_absent[list(methods)].sum()),
-        "n_units": group_figures.n_units(methods),
+        "n_units": group_figures.n_units_with_any_method(methods),
         "n_shared": study.n_shared,
         "same_cases": study.n_shared == study.n_any,
         "different_cases": study.methods_have_different_cases,

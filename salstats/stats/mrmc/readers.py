@@ -111,7 +111,7 @@ def mrmc_components(
                 "n_methods": n_methods,
                 "n_readers": int(study.readings.readers.max()) + 1,
                 "n_cases": study.n_cases,
-                "n_units": group_figures.n_units(range(n_methods)),
+                "n_units": group_figures.n_units_with_any_method(range(n_methods)),
                 "figure": figure,
                 "covariance": covariance,
                 "design": study.design,

@@ -100,7 +100,9 @@ class Curve:
         """Return the number of cases in `n_units` units, rounded up."""
         return int(np.ceil(n_units * self.cases_per_unit - _ROUNDING))
 
-    def planned_sizes(self, n_cases: Iterable[int] | None, target: float) -> list[StudySize]:
+    def given_sizes_or_several_around_needed(
+        self, n_cases: Iterable[int] | None, target: float
+    ) -> list[StudySize]:
         """Return the sizes to plan for: those of `n_cases`, or some around the size needed by formula."""
         if n_cases is not None:
             sizes = [StudySize(n, n_units=round(n / self.cases_per_unit)) for n in n_cases]

@@ -59,13 +59,15 @@ def checked_parameters(
         is_sd_of_0 = name.startswith("sd") and number == 0
         if not is_in_range or is_sd_of_0:
             raise ValueRangeError(
-                f"{name} must {_range_phrase(low, high)}, not {value!r}", option=name, value=value
+                f"{name} must {_range_verb_phrase_after_must(low, high)}, not {value!r}",
+                option=name,
+                value=value,
             )
         numbers[name] = number
     return numbers
 
 
-def _range_phrase(low: float, high: float) -> str:
+def _range_verb_phrase_after_must(low: float, high: float) -> str:
     """Return the values that a parameter may have as the end of a sentence: "it must lie in 0 ... 1"."""
     if np.isfinite(high):
         return f"lie in {low:g} ... {high:g}"

@@ -215,7 +215,7 @@ def power(
     )
     target = check_level(target, "target")
     n_studies = check_count(n_studies, "n_studies", 2)
-    _check_goal(margin, width)
+    _check_at_most_one_goal(margin, width)
     case_numbers = _sorted_distinct_sizes(n_cases, "n_cases")
     effects = _checked_effects(effect, plan)
     if term != "mrmc":
@@ -250,7 +250,7 @@ def power(
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []
     for curve in curves:
-        sizes = curve.planned_sizes(case_numbers, target)
+        sizes = curve.given_sizes_or_several_around_needed(case_numbers, target)
         if approach == "formula":
             rows += rows_by_formula(curve, sizes, target)
         else:
@@ -262,7 +262,7 @@ def power(
     return _with_ordered_columns_and_integers(add_caution(frame, SMALL_PILOT, np.array(rows_have_few_units)))
 
 
-def _check_goal(margin: Margin | None, width: float | None) -> None:
+def _check_at_most_one_goal(margin: Margin | None, width: float | None) -> None:
     """Raise if a margin and a width are both given, or if the width is not above 0."""
     if margin is not None and width is not None:
         raise SalstatsError(

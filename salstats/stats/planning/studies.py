@@ -16,7 +16,7 @@ from salstats.stats.comparison_frames import (
     infer_and_test,
     options_without_binary_defaults_for_flips,
     test_name_of_each_row,
-    verdict_and_margin_columns,
+    verdict_column_and_any_margin_columns,
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
@@ -101,7 +101,9 @@ class Plan:
             "conf_high": estimates.conf_high,
             "p_value": test_result.p_value,
         }
-        columns |= verdict_and_margin_columns(estimates, reference_mean, method_mean, metrics, self.margin)
+        columns |= verdict_column_and_any_margin_columns(
+            estimates, reference_mean, method_mean, metrics, self.margin
+        )
         return pd.DataFrame(columns)
 
     def reaches_goal(self, results: pd.DataFrame) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from salstats.stats.engine.cautions import (
     DIFFERENT_CASES,
     Caution,
     add_caution,
-    rows_by_caution,
+    row_mask_by_caution,
 )
 
 
@@ -27,14 +27,14 @@ def test_a_caution_is_a_column_of_the_rows_that_it_concerns():
     assert "caution" not in frame.columns
     assert marked["caution"].notna().tolist() == rows.tolist()
     assert marked.columns.get_loc("caution") < len(marked.columns)
-    (concerned,) = rows_by_caution(marked).values()
+    (concerned,) = row_mask_by_caution(marked).values()
     np.testing.assert_array_equal(concerned, rows)
 
 
 def test_without_a_caution_there_is_no_column():
     frame = estimates()
     assert add_caution(frame, DIFFERENT_CASES, np.zeros(len(frame), dtype=bool)) is frame
-    assert rows_by_caution(frame) == {}
+    assert row_mask_by_caution(frame) == {}
 
 
 def test_a_row_may_have_several_and_each_once():
@@ -69,5 +69,5 @@ def test_a_caution_of_scores_is_carried_to_the_estimates_of_their_metric():
         ss.summarize(scores, by=("metric", "method")),
         ss.difference(scores, reference="human", by="metric", interval="cr2"),
     ):
-        (concerned,) = rows_by_caution(frame).values()
+        (concerned,) = row_mask_by_caution(frame).values()
         np.testing.assert_array_equal(concerned, frame["metric"] == "iou")

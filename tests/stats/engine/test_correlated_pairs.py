@@ -123,22 +123,24 @@ def test_rows_with_a_missing_value_are_not_complete():
 
 def test_only_units_with_several_rows_speak_of_a_correlation_within():
     rows = np.arange(12)
-    assert pairs_of("pearson").rows_that_affect_correlation(rows).tolist() == rows.tolist()
-    assert pairs_of("rm").rows_that_affect_correlation(rows).tolist() == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+    assert pairs_of("pearson").rows_of_repeated_units_if_repeated_measures(rows).tolist() == rows.tolist()
+    repeated_rows = pairs_of("rm").rows_of_repeated_units_if_repeated_measures(rows)
+    assert repeated_rows.tolist() == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
 
 
 def test_covariates_and_units_take_degrees_of_freedom():
     rows = np.arange(1, 12)
-    assert pairs_of("spearman").effective_n(rows) == 11
-    assert pairs_of("spearman", covariate_names=("age", "size")).effective_n(rows) == 9
+    assert pairs_of("spearman").n_pairs_less_covariates_or_units(rows) == 11
+    assert pairs_of("spearman", covariate_names=("age", "size")).n_pairs_less_covariates_or_units(rows) == 9
     # 10 rows of 4 units
-    assert pairs_of("rm").effective_n(pairs_of("rm").rows_that_affect_correlation(rows)) == 7
+    repeated_rows = pairs_of("rm").rows_of_repeated_units_if_repeated_measures(rows)
+    assert pairs_of("rm").n_pairs_less_covariates_or_units(repeated_rows) == 7
 
 
 @pytest.mark.parametrize("test", ["spearman", "pearson", "kendall", "rm", "percbend", "bicor"])
 def test_every_coefficient_has_influences_that_sum_to_0(test):
     pairs = pairs_of(test)
-    rows = pairs.rows_that_affect_correlation(np.flatnonzero(pairs.is_complete_row))
+    rows = pairs.rows_of_repeated_units_if_repeated_measures(np.flatnonzero(pairs.is_complete_row))
     assert abs(pairs.coefficient(rows).estimate) < 1
     influences = pairs.row_influences(rows)
     assert influences.shape == (len(rows),)

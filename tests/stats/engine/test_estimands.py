@@ -60,7 +60,9 @@ def test_gradients_are_the_slopes_of_small_steps(kind):
     estimand, means, step = estimand_of(kind), METHODS.ravel(), 1e-6
     steps = means + step * np.eye(6)
     numeric = (estimand.value(steps) - estimand.value(means)) / step
-    np.testing.assert_allclose(estimand.gradient(means).T, numeric, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        estimand.derivatives_by_estimate_and_cell_mean(means).T, numeric, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_a_missing_task_leaves_an_average_undefined_unless_it_is_partial():
@@ -203,9 +205,11 @@ def test_a_task_without_a_decrease_spoils_the_slopes_of_its_own_and_of_the_avera
     means = METHODS.ravel()
     steps = means + step * np.eye(6)
     numeric = (estimand.value(steps) - estimand.value(means)) / step
-    np.testing.assert_allclose(estimand.gradient(means).T, numeric, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        estimand.derivatives_by_estimate_and_cell_mean(means).T, numeric, rtol=1e-3, atol=1e-4
+    )
     no_reference = np.where(np.arange(6) == 4, 0.0, means)
-    slopes = estimand.gradient(no_reference)
+    slopes = estimand.derivatives_by_estimate_and_cell_mean(no_reference)
     assert np.isnan(slopes).any(axis=1).tolist() == [False, True, False, True]
 
 

@@ -12,7 +12,7 @@ import salstats as ss
 from salstats.display.text.cautions import caution_note
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, rows_by_caution
+from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, row_mask_by_caution
 from salstats.stats.engine.shared_cases import case_counts_of_methods
 
 #: How much the method scores below the human on every case.
@@ -63,7 +63,7 @@ def said(call):
 
 def case_cautions(frame):
     """Names of the cautions on cases that some row of a frame has."""
-    cautions = rows_by_caution(frame)
+    cautions = row_mask_by_caution(frame)
     return {caution.name for caution in (DIFFERENT_CASES, INCOMPLETE_PAIRS) if caution in cautions}
 
 

@@ -192,10 +192,10 @@ def test_units_that_count_alike_are_patients_where_one_patient_is_missing(weight
 
 def test_weights_of_a_models_rows_are_1_on_average() -> None:
     of_rows = Sampling(np.array([0.0, 1.0, 3.0, 2.0]), np.arange(4))
-    np.testing.assert_array_equal(of_rows.weighted_row_positions(np.array([2, 0, 1])), [2, 1])
+    np.testing.assert_array_equal(of_rows.rows_with_positive_weight(np.array([2, 0, 1])), [2, 1])
     np.testing.assert_array_equal(of_rows.weights_with_mean_one(np.array([1, 2])), [0.5, 1.5])
     # Rows of a unit share its weight; only those that are used count.
     of_units = Sampling(None, np.array([7, 7, 7, 4]))
-    np.testing.assert_array_equal(of_units.weighted_row_positions(np.array([0, 3])), [0, 3])
+    np.testing.assert_array_equal(of_units.rows_with_positive_weight(np.array([0, 3])), [0, 3])
     np.testing.assert_allclose(of_units.weights_with_mean_one(np.array([0, 1, 3])), [0.75, 0.75, 1.5])
     assert len(of_units.weights_with_mean_one(np.array([], dtype=int))) == 0
