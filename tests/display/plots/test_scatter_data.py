@@ -48,6 +48,14 @@ def test_tasks_are_panels_methods_colours_and_rows_without_a_value_are_counted()
     assert not points.is_binary
 
 
+def test_scores_of_absent_findings_do_not_count_as_omitted():
+    scores = pd.DataFrame({"case": list("abcde"), "score": [0.5, 0.4, np.nan, np.nan, 0.2]})
+    scores = scores.assign(task="Edema", method="lime", metric="iou", prob=[0.1, 0.2, 0.3, 0.4, 0.5])
+    scores["reason"] = pd.Series([None, None, "finding absent", "empty mask", None], dtype="object")
+    points = scatter_data(scores, "prob", "iou", None, None, Labels(None, scores))
+    assert (len(points.points), points.n_omitted) == (3, 1)
+
+
 def six_methods():
     """Ten cases of each of six methods of one task."""
     methods = pd.DataFrame({"method": [f"m{i}" for i in range(5)] + ["human"]})
@@ -67,6 +75,26 @@ def test_many_methods_have_panels_of_their_own_with_the_points_of_the_others_beh
             expected.to_numpy().tolist()
         )
     assert other_points["panel"].nunique() == 6
+
+
+def test_up_to_four_methods_share_a_panel_and_titles_name_what_varies():
+    four = six_methods().query("method in ['m0', 'm1', 'm2', 'm3']")
+    shared = scatter_data(four, "size", "iou", None, None, Labels())
+    assert (shared.panel_columns, shared.colour_column) == (["task"], "method")
+    assert shared.n_groups_in_panel == 4
+    five = six_methods().query("method != 'human'")
+    own = scatter_data(five, "size", "iou", None, None, Labels())
+    assert (own.panel_columns, own.n_groups_in_panel) == (["task", "method"], 1)
+    assert own.points["panel"].cat.categories.tolist() == [f"m{i}" for i in range(5)]
+    by_method = pd.concat([line(method="m1"), line(method="m3")])[["method", *line().columns]]
+    lines = fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", own, DATA).frame
+    assert lines["panel"].tolist() == ["m1", "m1", "m3", "m3"]
+    two_tasks = pd.concat([five, five.assign(task="Nodule")])
+    panels = scatter_data(two_tasks, "size", "iou", None, None, Labels()).points["panel"].cat.categories
+    assert panels[0] == "Edema, m0"
+    assert len(panels) == 10
+    # colours that a user names share the panels
+    assert scatter_data(five, "size", "iou", None, "method", Labels()).n_groups_in_panel == 5
 
 
 def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
