@@ -11,6 +11,7 @@ from tests_support import error_line
 import salstats as ss
 from salstats.cli.app import run
 from salstats.cli.sources import CommandRun, _study_options
+from salstats.display.tables.notes import metric_notes
 from salstats.readers.formats import FORMATS
 
 
@@ -100,6 +101,14 @@ def test_help_names_the_formats_of_options_that_a_folder_of_the_default_format_d
         assert option.typer_info.help.startswith(prefix) == ("chexlocalize" not in formats), option.name
 
 
+def run_of(function, output=None):
+    """A run of a function with one option and one argument."""
+    return CommandRun(
+        input_path_or_none=None, reading={}, options={"level": 0.9}, arguments=["iou"],
+        output=output, overwrite=False, print_all=False, function=function,
+    )  # fmt: skip
+
+
 def test_a_run_gives_its_function_the_data_the_options_and_a_progress_bar_where_it_has_one():
     def with_progress(data, name, *, level=0.95, progress=False):
         return data, name, level, progress
@@ -107,11 +116,16 @@ def test_a_run_gives_its_function_the_data_the_options_and_a_progress_bar_where_
     def without_progress(data, name, *, level=0.95):
         return data, name, level
 
-    def run_of(function):
-        return CommandRun(
-            input_path_or_none=None, reading={}, options={"level": 0.9}, arguments=["iou"],
-            output=None, overwrite=False, print_all=False, function=function,
-        )  # fmt: skip
-
     assert run_of(with_progress).call("data") == ("data", "iou", 0.9, True)
     assert run_of(without_progress).call("data") == ("data", "iou", 0.9)
+
+
+def test_a_frame_is_printed_or_written_and_the_note_on_its_metrics_is_on_stderr(capsys, tmp_path):
+    frame = pd.DataFrame({"metric": ["pdc"], "estimate": [0.125]})
+    run_of(ss.summarize).deliver(frame)
+    printed = capsys.readouterr()
+    assert "0.125" in printed.out
+    assert " ".join(printed.err.split()) == metric_notes(frame) != ""
+    run_of(ss.summarize, tmp_path / "means.csv").deliver(frame.assign(metric="own"))
+    assert capsys.readouterr() == ("", "")
+    assert pd.read_csv(tmp_path / "means.csv")["estimate"].tolist() == [0.125]

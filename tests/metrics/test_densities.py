@@ -25,6 +25,30 @@ def test_a_map_is_raised_to_0_only_where_it_is_negative_and_then_a_minimum_is_ad
     np.testing.assert_allclose(shares(np.array([[-1.0, 0.0, 2.0]]), minimum=2), [[0.2, 0.3, 0.5]])
 
 
+def test_sums_and_correlations_are_those_of_each_density():
+    rng = np.random.default_rng(1)
+    saliency = 3 + rng.random((5, 7))
+    stack = np.stack([2 + rng.random((5, 7)), 4 - saliency + rng.random((5, 7)), np.full((5, 7), 0.5)])
+    densities = Densities(stack, (5, 7))
+    assert len(densities) == 3
+    np.testing.assert_allclose(densities.sums, stack.sum(axis=(1, 2)), rtol=1e-12)
+    found = densities.correlations(PixelValues(saliency))
+    expected = [np.corrcoef(saliency.ravel(), density.ravel())[0, 1] for density in stack[:2]]
+    np.testing.assert_allclose(found[:2], expected, rtol=1e-12)
+    # neither a constant density nor a constant map has a correlation
+    assert np.isnan(found[2])
+    assert np.isnan(densities.correlations(PixelValues(stack[2]))).tolist() == [True] * 3
+
+
+def test_a_correlation_does_not_depend_on_what_is_added_to_a_density():
+    rng = np.random.default_rng(2)
+    saliency, counts = rng.random((5, 7)), rng.integers(0, 9, (5, 7))
+    # exact in float64, and almost constant
+    densities = Densities(np.stack([counts, 1 + counts * 2.0**-40]), (5, 7))
+    plain, raised = densities.correlations(PixelValues(saliency))
+    assert raised == pytest.approx(plain, rel=1e-6)
+
+
 @pytest.mark.parametrize("factor", [1e-120, 1e-162, 1e-290])
 def test_a_correlation_does_not_depend_on_how_small_values_are(factor):
     rng = np.random.default_rng(0)

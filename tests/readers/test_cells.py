@@ -152,6 +152,7 @@ def test_a_decimal_comma_is_read_and_a_point_beside_it_is_no_number():
     np.testing.assert_array_equal(numbers, [0.5, -12.5, 3, np.nan, np.nan, np.nan])
     assert missing == [False, False, False, False, True, False]
     assert is_no_number == [False, False, False, True, False, True]
+    assert parsed(text_column(["1.000", "2.500"]), options)[2] == [True, True]
 
 
 def test_truth_values_are_numbers_only_among_themselves():

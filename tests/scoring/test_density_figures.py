@@ -30,6 +30,7 @@ def size_mm(figure):
 def test_shares_are_of_the_sum_above_the_least_value():
     # least value 2: 0, 1, 3 of 4
     assert shares_above_minimum(np.array([[2, 3, 5]])).tolist() == [[0, 0.25, 0.75]]
+    assert shares_above_minimum(np.full((1, 4), 3.0)).tolist() == [[0.25] * 4]
 
 
 def test_one_colour_is_one_share_in_every_picture():

@@ -78,7 +78,10 @@ def test_the_finest_lines_of_a_large_jpeg_are_still_seen(tmp_path, shape, width)
     rows, cols = (round(1.6 * side) for side in shape)
     lines = np.broadcast_to((np.arange(rows) % 2 * 255).astype(np.uint8)[:, None], (rows, cols))
     Image.fromarray(lines).save(tmp_path / "a.jpg", quality=100)
-    shown = pictures(ss.plot_gaze(study, "a", images=tmp_path, width=width))["Fixations"]
+    figure = ss.plot_gaze(study, "a", images=tmp_path, width=width)
+    assert "no image" in ss.plot_gaze(study, "a").labels.caption.replace("\n", " ")
+    assert "no image" not in figure.labels.caption.replace("\n", " ")
+    shown = pictures(figure)["Fixations"]
     assert np.ptp(shown[:, :, 0].astype(int), axis=0).min() > 30
 
 
