@@ -86,6 +86,8 @@ def test_jackknife_of_single_pairs_gives_the_t_interval_of_the_bias(drawn):
     df = min(n - 1, 2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / n))
     expected = stats.t.interval(0.95, df, apart.mean(), stats.sem(apart))
     assert [found.conf_low[0], found.conf_high[0]] == pytest.approx(expected, rel=1e-9)
+    assert found.statistic[0] == pytest.approx(apart.mean() / stats.sem(apart), rel=1e-9)
+    assert found.df[0] == pytest.approx(df, rel=1e-9)
     assert found.p_value[0] == pytest.approx(
         2 * stats.t.sf(abs(apart.mean() / stats.sem(apart)), df), rel=1e-9
     )
@@ -122,3 +124,4 @@ def test_equal_differences_have_a_bias_and_no_spread():
     found = bias_and_limits_of_agreement_by_jackknife(alone(np.column_stack([first + 0.25, first])), 0.95)
     np.testing.assert_allclose(found.estimate, 0.25, rtol=ROUNDING)
     assert np.isnan(found.conf_low[1:]).all()
+    assert np.isnan([found.statistic, found.df, found.p_value]).all()

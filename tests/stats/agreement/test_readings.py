@@ -87,22 +87,44 @@ def test_fishers_z_of_two_readings_is_the_inverse_hyperbolic_tangent():
     assert np.isnan(fisher_z(np.array(1.0), 2))
 
 
-def test_wilsons_limits_of_a_share_are_those_of_its_zeros_and_ones():
+@pytest.mark.parametrize("k", [2, 4])
+def test_wilsons_limits_of_a_share_are_those_of_its_zeros_and_ones(k):
     # The share of rows in which the first rater has 1 is a coefficient of k readings with share
-    # (1 + (k - 1) rho) / k; with two readings rho = 2 share - 1, and its jackknife is worth n - 1 0/1 scores.
+    # (1 + (k - 1) rho) / k. Its jackknife is worth n - 1 0/1 scores.
+    def coefficient(share):
+        return (k * share - 1) / (k - 1)
+
     hits = np.repeat([1.0, 0.0], [14, 6])
-    readings = RaterReadings(np.column_stack([hits, hits]), np.arange(20), np.arange(20))
+    readings = RaterReadings(np.column_stack([hits] * k), np.arange(20), np.arange(20))
     coefficients = coefficients_with_wilson_limits(
-        readings, lambda r, w: 2 * mean_of_first_rater(r, w) - 1, level=0.95
+        readings, lambda r, w: coefficient(mean_of_first_rater(r, w)), level=0.95
     )
     size, t = 19, stats.t.ppf(0.975, 19)
     center = (0.7 + t**2 / (2 * size)) / (1 + t**2 / size)
     half_width = t * np.sqrt(0.7 * 0.3 / size + t**2 / (4 * size**2)) / (1 + t**2 / size)
-    assert coefficients.estimate[0] == pytest.approx(0.4)
-    assert coefficients.conf_low[0] == pytest.approx(2 * (center - half_width) - 1)
-    assert coefficients.conf_high[0] == pytest.approx(2 * (center + half_width) - 1)
-    # Score test of share 1/2
-    assert coefficients.statistic[0] == pytest.approx((0.7 - 0.5) / np.sqrt(0.25 / size))
+    assert coefficients.estimate[0] == pytest.approx(coefficient(0.7))
+    assert coefficients.conf_low[0] == pytest.approx(coefficient(center - half_width))
+    assert coefficients.conf_high[0] == pytest.approx(coefficient(center + half_width))
+    # Score test of share 1/k
+    statistic = (0.7 - 1 / k) / np.sqrt(1 / k * (1 - 1 / k) / size)
+    assert coefficients.statistic[0] == pytest.approx(statistic)
+    assert coefficients.p_value[0] == pytest.approx(2 * stats.t.sf(statistic, 19))
+
+
+def test_perfect_agreement_of_units_has_the_limits_of_as_many_hits():
+    # Twelve units with two rows each, all in agreement: as 12 of 12 hits, whose lower limit is n / (n + t²)
+    def kernel(readings, weights):
+        agrees = (readings.values == readings.values[:, :1]).all(axis=1)
+        share = weights @ agrees.astype(float) / (weights @ np.ones(len(agrees)))
+        return ((3 * share - 1) / 2)[:, None]
+
+    values = np.tile(np.tile([[0.0], [1.0]], (12, 1)), (1, 3))
+    readings = RaterReadings(values, np.arange(24), np.arange(24) // 2)
+    coefficients = coefficients_with_wilson_limits(readings, kernel, level=0.95)
+    share_low = 12 / (12 + stats.t.ppf(0.975, 11) ** 2)
+    assert coefficients.conf_low[0] == pytest.approx((3 * share_low - 1) / 2)
+    assert (coefficients.estimate[0], coefficients.conf_high[0]) == (1, pytest.approx(1))
+    assert coefficients.df[0] == 11
 
 
 def test_normal_limits_and_test():

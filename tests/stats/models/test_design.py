@@ -62,9 +62,11 @@ def test_reference_level_is_first_in_sorted_order_a_categoricals_first_or_the_on
         names('y ~ C(site, Treatment("x"))', frame)
 
 
-def test_numbers_become_categories_in_c_with_levels_as_r_prints_them():
-    frame = ROWS.assign(seed=[1.0, 2.0, 10.0, 1.0, 2.0, 10.0])
-    assert names("y ~ C(seed)", frame) == ["(Intercept)", "C(seed)2", "C(seed)10"]
+@pytest.mark.parametrize("column", ["dose", "seed"])
+def test_numbers_become_categories_in_c_with_levels_as_r_prints_them(column):
+    # A dose is a quantity outside C(), a seed is a level everywhere.
+    frame = ROWS.assign(**{column: [1.0, 2.0, 10.0, 1.0, 2.0, 10.0]})
+    assert names(f"y ~ C({column})", frame) == ["(Intercept)", f"C({column})2", f"C({column})10"]
 
 
 def test_transforms_give_what_their_names_say():

@@ -18,6 +18,7 @@ def test_texts_name_the_unit_of_clustered_errors_and_of_no_others():
 
 def test_a_kind_is_of_models_with_or_without_random_effects():
     assert {*FIXED_EFFECTS_ERRORS, *MIXED_MODEL_ERRORS} == set(ERRORS)
+    assert MIXED_MODEL_ERRORS == ("satterthwaite", "kenward-roger")
     assert not set(FIXED_EFFECTS_ERRORS) & set(MIXED_MODEL_ERRORS)
     assert set(BETA_ERRORS) <= set(FIXED_EFFECTS_ERRORS)
     assert CHOICES == ("recommended", *ERRORS)

@@ -57,3 +57,28 @@ def test_coefficients_and_means_of_few_patients_have_a_caution(n_patients, cauti
     for frame in (fit.tidy(), fit.means("view")):
         assert ("caution" in frame.columns) == (caution is not None)
         assert caution is None or frame["caution"].eq(caution).all()
+
+
+@pytest.mark.parametrize(
+    ("random_effects", "are_fixed"),
+    [
+        ("(1 | patient)", True),
+        ("(1 | patient) + (1 | patient:reader)", True),
+        ("(1 | patient) + (1 | reader)", False),
+    ],
+)
+def test_readers_are_fixed_unless_they_have_a_random_effect_of_their_own(random_effects, are_fixed):
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame(
+        [
+            {"patient": f"p{i}", "reader": f"r{j}", "view": view, "y": patient + reader + rng.normal(0, 0.1)}
+            for i, patient in enumerate(rng.normal(size=12))
+            for j, reader in enumerate(rng.normal(size=5))
+            for view in ("frontal", "lateral")
+        ]
+    )
+    coefficients = ss.fit(rows, f"y ~ view + {random_effects}").tidy()
+    if are_fixed:
+        assert coefficients["inference_to"].eq("these readers").all()
+    else:
+        assert "inference_to" not in coefficients or coefficients["inference_to"].isna().all()
