@@ -60,7 +60,11 @@ def test_a_fit_is_frozen_and_says_what_it_is(fit):
 
 
 def test_a_fit_of_gaps_to_a_reference_says_so(drawn_scores):
-    assert "'human' minus the method" in repr(ss.fit(drawn_scores, "iou ~ prob", reference="human"))
+    fit = ss.fit(drawn_scores, "iou ~ prob", by=(), reference="human", correlation="exchangeable")
+    assert repr(fit) == (
+        "Fit of 'iou ~ prob': 1 gaussian model, outcome 'human' minus the method, "
+        f"errors={fit.errors!r}, correlation='exchangeable'"
+    )
 
 
 def test_predictions_at_values_equal_the_line(drawn_scores):

@@ -52,6 +52,24 @@ def test_mixed_models_are_printed_as_lme4_prints_them(scores):
     assert "prob 0.023508 0.049903 121.0 0.471 0.638" in lines
 
 
+@pytest.mark.parametrize(
+    ("formula", "options", "title"),
+    [
+        ("iou ~ prob", {}, "Linear regression"),
+        (
+            "iou ~ prob",
+            {"correlation": "exchangeable"},
+            "Linear (GEE) regression, exchangeable working correlation",
+        ),
+        ("iou ~ prob + (1|case)", {}, "Linear mixed model fit by REML"),
+        ("iou ~ prob + (1|case)", {"reml": False}, "Linear mixed model fit by maximum likelihood"),
+    ],
+)
+def test_the_first_line_names_the_kind_of_model(scores, formula, options, title):
+    summary = ss.fit(scores, formula, by=(), **options).summary()
+    assert words_of_lines(summary)[0] == title
+
+
 #: Last lines of R's `print(summary(lmer(iou ~ method * prob + (1 | case))))`, without blanks at their ends.
 CORRELATIONS_OF_LME4 = """\
 Correlation of Fixed Effects:

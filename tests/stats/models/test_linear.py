@@ -72,14 +72,16 @@ def test_a_perfect_fit_has_no_dispersion(n):
     assert least_squares(matrix, line + noise, True).dispersion == pytest.approx(1e-18, rel=1)
 
 
-def test_a_fit_of_few_rows_is_perfect_up_to_the_limit_of_r():
-    """The variance of residuals of s spacings of doubles is s^2 * 4.9e-32 of the fitted 1."""
-    spacing = np.finfo(float).eps
-    alternating = np.tile([0, 1], 10)
-    for n_spacings, is_perfect in ((4, True), (12, False)):
-        response = 1 + n_spacings * spacing * alternating
-        dispersion = least_squares(np.ones((20, 1)), response, True).dispersion
-        assert np.isnan(dispersion) == is_perfect
+@pytest.mark.parametrize(
+    ("n", "n_spacings", "is_perfect"),
+    [(20, 4, True), (20, 12, False), (3000, 600, True), (3000, 1300, False)],
+)
+def test_a_fit_is_perfect_up_to_the_limit_of_r_which_grows_with_squared_rows(n, n_spacings, is_perfect):
+    # Values that differ by s spacings of doubles have residuals of variance (s/2)^2 * 4.9e-32 around the
+    # fitted 1. The limit is 1e-30 for up to 30 rows, and 100^2 times as much for 3000.
+    response = 1 + n_spacings * np.finfo(float).eps * np.tile([0, 1], n // 2)
+    dispersion = least_squares(np.ones((n, 1)), response, True).dispersion
+    assert np.isnan(dispersion) == is_perfect
 
 
 def test_any_outcome_suits_a_linear_model():
