@@ -73,6 +73,11 @@ def test_sidaks_procedure_needs_a_few_replicates_less_than_bonferronis():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         adjust(table, procedure="sidak")
+        # 2 / (117 + 1) = 0.016949 lies below 0.016952, 2 / 117 = 0.01709 above
+        adjust(table.assign(n_replicates=117), procedure="sidak")
+    with warns(column="n_replicates") as caught:
+        adjust(table.assign(n_replicates=116), procedure="sidak")
+    assert "117" in caught[0].message.hint.parts
 
 
 def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():

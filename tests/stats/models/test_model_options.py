@@ -4,8 +4,8 @@ import pytest
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, ValueRangeError
-from salstats.stats.models.error_kinds import BETA_ERRORS, CHOICES
+from salstats.errors import ColumnError, Setting, ValueRangeError
+from salstats.stats.models.error_kinds import BETA_ERRORS, CHOICES, MIXED_MODEL_ERRORS
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -45,3 +45,27 @@ def test_random_effects_and_a_correlation_of_rows_exclude_each_other(drawn_table
     with raises(ValueRangeError, option="correlation", value="exchangeable"):
         ss.regress(drawn_table, formula, by=(), correlation="exchangeable")
     assert len(ss.regress(drawn_table, formula, by=())) == 2
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "fields"),
+    [
+        ("iou ~ prob", {"errors": "hc2", "family": "beta"}, {"message": Setting("family", "beta")}),
+        (
+            "iou ~ prob",
+            {"errors": "hc2", "correlation": "exchangeable", "unit": "patient"},
+            {"message": Setting("correlation"), "hint": Setting("correlation")},
+        ),
+        ("iou ~ prob", {"errors": "satterthwaite"}, {"match": "random effects"}),
+        (
+            "iou ~ prob + (1|patient)",
+            {"errors": "hc2"},
+            {"match": "random effects", "choices": MIXED_MODEL_ERRORS},
+        ),
+    ],
+)
+def test_an_error_names_what_kinds_of_standard_errors_do_not_go_with(drawn_table, formula, options, fields):
+    with raises(ValueRangeError, option="errors", value=options["errors"], **fields) as caught:
+        ss.regress(drawn_table, formula, by=(), **options)
+    named = {setting.option for setting in caught.value.message.settings()} - {"errors"}
+    assert named <= options.keys()
