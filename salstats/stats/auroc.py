@@ -29,7 +29,12 @@ from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
-from salstats.stats.engine.resampling_units import Unit, has_units, possible_unit_columns, resolve_unit
+from salstats.stats.engine.resampling_units import (
+    Unit,
+    given_and_possible_unit_columns,
+    has_units,
+    resolve_unit,
+)
 from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
 from salstats.stats.engine.score_reasons import (
     by_values_of_observations_with_absent_finding,
@@ -320,7 +325,7 @@ def labelled_table(
     groups = check_by(frame, by, default_groups, "data")
     if reference_is_method:
         groups = [*(column for column in groups if column != "method"), "method"]
-    codes = coded_wide_table(frame, variables, [*groups, *possible_unit_columns(frame, unit)])
+    codes = coded_wide_table(frame, variables, [*groups, *given_and_possible_unit_columns(frame, unit)])
     reference_scores = None
     if reference_is_method:
         codes, reference_scores = _rows_paired_with_reference(codes, score, label, str(reference))

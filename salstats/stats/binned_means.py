@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from salstats.errors import SalstatsWarning
 from salstats.frames import KEY_COLUMNS, ColumnCodes, check_names_of_groups
-from salstats.stats.engine.resampling_units import possible_unit_columns, resolve_unit
+from salstats.stats.engine.resampling_units import given_and_possible_unit_columns, resolve_unit
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.summaries import summarize
 
@@ -60,7 +60,7 @@ def binned_means(
     """
     by = [*panels, *groups]
     check_names_of_groups(by, _OWN_COLUMNS)
-    kept = [*by, *possible_unit_columns(data, None)]
+    kept = [*by, *given_and_possible_unit_columns(data, None)]
     rows = wide_table(data, [x, y], kept).dropna(subset=[x, y]).reset_index(drop=True)
     if "case" not in rows.columns:
         rows["case"] = [str(number) for number in range(len(rows))]

@@ -43,11 +43,17 @@ from salstats.stats.engine.grouping import (
     warn_pooled_methods,
 )
 from salstats.stats.engine.intervals import choose_interval, interval_names
-from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
+from salstats.stats.engine.resampling_units import (
+    Unit,
+    Units,
+    given_and_possible_unit_columns,
+    has_units,
+    resolve_unit,
+)
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
     by_values_of_observations_with_absent_finding,
-    human_label_column_if_any,
+    human_label_by_column_name_if_any,
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
@@ -358,7 +364,7 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
-    special_columns |= human_label_column_if_any(data)
+    special_columns |= human_label_by_column_name_if_any(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
@@ -409,7 +415,7 @@ def warn_pairs_pooled_by_default(
 
     `within` names the units within which pairs are correlated.
     """
-    separating_columns = [*strata, *possible_unit_columns(pairs, within)]
+    separating_columns = [*strata, *given_and_possible_unit_columns(pairs, within)]
     remedy = "" if strata else "stratified='{first}' to correlate within each"
     return warn_pooled_by_default(pairs, by, groups, separating_columns, remedy)
 

@@ -12,7 +12,7 @@ from salstats.errors import ColumnError, Setting
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
 from salstats.stats.engine.intervals import interval_names
-from salstats.stats.engine.resampling_units import Unit, possible_unit_columns
+from salstats.stats.engine.resampling_units import Unit, given_and_possible_unit_columns
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.stats.summaries import summarize
 
@@ -103,7 +103,7 @@ def empty_shares(
     is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE_SLICE_REASONS))
     has_finding = ~(is_excluded | _lacks_finding(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
-    names = list(dict.fromkeys([*keys, *columns, *possible_unit_columns(rows, unit)]))
+    names = list(dict.fromkeys([*keys, *columns, *given_and_possible_unit_columns(rows, unit)]))
     mask_rows = rows[names].assign(metric="empty", score=empty, _has_finding=has_finding)
     # A mask has a row per metric; it is empty, or without a finding, if any of these rows says so.
     grouped = mask_rows.groupby(keys, sort=False, dropna=False, observed=True)

@@ -127,7 +127,7 @@ def letter_values(
         is_in_group = observations.groups == group
         for covariate in covariates:
             values = observations.values[covariate][is_in_group]
-            letters = _letter_table(values, n_letters, level, outside=outside)
+            letters = _letter_value_rows(values, n_letters, level, outside=outside)
             group_of_row = np.full(len(letters), group)
             table = {column: keys[column].array.take(group_of_row) for column in keys.columns}
             table["covariate"] = covariate
@@ -169,12 +169,14 @@ def _covariates_by_observation(frame: pd.DataFrame, covariates: list[str], by: l
     return _Observations(values, groups, keys)
 
 
-def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, outside: bool) -> pd.DataFrame:
-    """Return the rows of one covariate in one group; with `outside` also values beyond the last letter."""
+def _letter_value_rows(
+    values: np.ndarray, n_letters: int | None, confidence_level: float, *, outside: bool
+) -> pd.DataFrame:
+    """Return the letter values of one covariate in one group; with `outside` also values beyond the last."""
     ordered = np.sort(values[~np.isnan(values)])
     n = len(ordered)
     if n:
-        depths = depths_of_letter_values(n, n_letters or n_trusted_letters(n, level))
+        depths = depths_of_letter_values(n, n_letters or n_trusted_letters(n, confidence_level))
         low = _values_at_depths(ordered, depths)
         high = _values_at_depths(ordered[::-1], depths)
     else:
@@ -193,7 +195,9 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
         }
     )
     if outside and (len(beyond_low) or len(beyond_high)):
-        letters = pd.concat([letters, _outside_values_by_depth(beyond_low, beyond_high)], ignore_index=True)
+        letters = pd.concat(
+            [letters, _low_and_high_outside_values_by_depth(beyond_low, beyond_high)], ignore_index=True
+        )
     n_outside = len(beyond_low) + len(beyond_high)
     return letters.assign(n=n, n_missing=len(values) - n, n_outside=n_outside)
 
@@ -220,7 +224,7 @@ def _values_at_depths(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
     return values
 
 
-def _outside_values_by_depth(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
+def _low_and_high_outside_values_by_depth(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
     """Return a row per depth for the values below and above the last letter, the extremes last.
 
     Both arrays begin with their most extreme value.

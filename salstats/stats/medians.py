@@ -35,7 +35,7 @@ from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
     SharesAtOrBelow,
     difference_limits,
-    quantile_limits,
+    quantile_limits_by_alpha,
     quantile_replicates,
     share_of_scores_at_or_below_each_score,
     weighted_quantiles,
@@ -48,7 +48,7 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
-from salstats.stats.engine.score_reasons import human_label_column_if_any
+from salstats.stats.engine.score_reasons import human_label_by_column_name_if_any
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -156,7 +156,7 @@ def medians(
     special = (
         {"quantile": float(quantile)}
         | options.n_replicates_column_if_any()
-        | human_label_column_if_any(scores)
+        | human_label_by_column_name_if_any(scores)
     )
     frame = estimates_frame(grouped_rows.keys, table, special)
     return add_n_shared_and_cautions(
@@ -297,7 +297,7 @@ def median_difference(
         "verdict": lower_or_higher_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
         **options.n_replicates_column_if_any(),
-        **human_label_column_if_any(scores),
+        **human_label_by_column_name_if_any(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)
@@ -325,23 +325,23 @@ def _median_or_quantile(quantile: float) -> Literal["median", "quantile"]:
     return "median" if quantile == 0.5 else "quantile"
 
 
-def _metric_ranges_or_infinite_if_exceeded(
-    metrics: pd.Series, sides_scores: np.ndarray, groups: NDArray[np.integer]
+def _allowed_or_infinite_range_of_each_group(
+    metric_of_rows: pd.Series, sides_scores: np.ndarray, group_of_rows: NDArray[np.integer]
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
 
-    `metrics` and `groups` (n_rows,) and `sides_scores` (n_sides, n_rows) describe the rows of scores. The
-    range of an unknown metric is taken to be 0 to 1. It is -inf to inf where a score of the group lies
-    outside of the metric's range.
+    `metric_of_rows` and `group_of_rows` (n_rows,) and `sides_scores` (n_sides, n_rows) describe the rows of
+    scores. The range of an unknown metric is taken to be 0 to 1. It is -inf to inf where a score of the
+    group lies outside of the metric's range.
     """
-    first_rows = np.unique(groups, return_index=True)[1]
+    first_rows = np.unique(group_of_rows, return_index=True)[1]
     ranges = []
     for group, row in enumerate(first_rows):
-        metric = registered_metric(metrics.iloc[row])
+        metric = registered_metric(metric_of_rows.iloc[row])
         score_range = (0.0, 1.0)
         if metric is not None:
             score_range = (float(metric.low), float(metric.high))
-        group_values = sides_scores[:, groups == group]
+        group_values = sides_scores[:, group_of_rows == group]
         low, high = score_range
         if ((group_values < low) | (group_values > high)).any():
             score_range = (-np.inf, np.inf)
@@ -392,7 +392,7 @@ def _infer_quantiles(
     units = grouped_rows.units
     keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _metric_ranges_or_infinite_if_exceeded(
+    ranges = _allowed_or_infinite_range_of_each_group(
         grouped_rows.frame["metric"], sides_scores, grouped_rows.groups
     )
     groups = []
@@ -483,7 +483,7 @@ def _limits_by_inverting_share_intervals(
             shares = share_of_scores_at_or_below_each_score(
                 scores, group.units, n_units_of_all_groups, quantile, group.score_range
             )
-            side_low, side_high = quantile_limits(shares, 1 - level)
+            side_low, side_high = quantile_limits_by_alpha(shares, 1 - level)
             if side_low < scores.min() or side_high > scores.max():
                 beyond_scores[row] = True
             # Limits of the first side, which for a difference are replaced below

@@ -150,7 +150,7 @@ def describe_patients(
         if kind == CONTINUOUS and values.notna().any():
             check_numeric(data, name, "data")
         for group, units_of_group in enumerate(members):
-            for row in _describe_values(values, kind, units_of_group):
+            for row in _one_statistics_row_or_row_per_level(values, kind, units_of_group):
                 rows.append({"group": group, "covariate": name, "kind": kind, **row})
     described = pd.DataFrame(rows, columns=["group", *COLUMNS])
     described = described.sort_values("group", kind="stable", ignore_index=True).assign(unit=units.name)
@@ -315,8 +315,10 @@ def _counted_level_if_dichotomous(distinct: Sequence[Any]) -> Any | None:
     return None
 
 
-def _describe_values(values: pd.Series, kind: str, units_of_group: np.ndarray) -> list[dict[str, Any]]:
-    """Return the rows of a covariate in one group: one per level, or one of statistics."""
+def _one_statistics_row_or_row_per_level(
+    values: pd.Series, kind: str, units_of_group: np.ndarray
+) -> list[dict[str, Any]]:
+    """Return the rows of a covariate in one group: one of statistics if continuous, else one per level."""
     known = values.iloc[units_of_group].dropna()
     counts = {
         "n_units": len(units_of_group),

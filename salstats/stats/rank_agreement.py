@@ -231,8 +231,8 @@ def _method_names_of_rows(rankings: ValuesToRank) -> np.ndarray:
 
 def _tau_and_drawn_tau_columns(rankings: ValuesToRank, shared: _SharedMethods) -> dict[str, float]:
     """Return columns of tau between the rankings of two groups, and of its distribution over the draws."""
-    first_ranks, first_drawn = rankings.ranks(shared.first_rows)
-    second_ranks, second_drawn = rankings.ranks(shared.second_rows)
+    first_ranks, first_drawn = rankings.ranks_and_replicate_ranks(shared.first_rows)
+    second_ranks, second_drawn = rankings.ranks_and_replicate_ranks(shared.second_rows)
     drawn_tau = kendall_tau(first_drawn, second_drawn)
     # A draw in which all methods are equal has no tau, and one that lacks a method has no ranking.
     defined_tau = drawn_tau[~np.isnan(drawn_tau)]

@@ -131,7 +131,7 @@ def rank_stability(
     frames = []
     for group in range(len(rankings.group_keys)):
         rows = rankings.rows_of(group)
-        ranks, drawn_ranks = rankings.ranks(rows)
+        ranks, drawn_ranks = rankings.ranks_and_replicate_ranks(rows)
         can_resample = rankings.n_units[rows].min() > 1
         frames.append(_rank_and_tau_columns(ranks, drawn_ranks, level, can_resample=can_resample))
     ranked = pd.concat(frames, ignore_index=True)
@@ -270,7 +270,7 @@ def rank_frequencies(
     frames = []
     for group in range(len(rankings.group_keys)):
         rows = rankings.rows_of(group)
-        ranks, drawn_ranks = rankings.ranks(rows)
+        ranks, drawn_ranks = rankings.ranks_and_replicate_ranks(rows)
         defined_ranks = drawn_ranks[~np.isnan(drawn_ranks).any(axis=1)]
         for row, rank, ranks_of_method in zip(rows, ranks, defined_ranks.T, strict=True):
             distinct_ranks, counts = np.unique(ranks_of_method, return_counts=True)

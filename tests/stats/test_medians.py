@@ -10,7 +10,10 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
-from salstats.stats.engine.quantile_limits import quantile_limits, share_of_scores_at_or_below_each_score
+from salstats.stats.engine.quantile_limits import (
+    quantile_limits_by_alpha,
+    share_of_scores_at_or_below_each_score,
+)
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
 
@@ -119,7 +122,7 @@ def test_the_difference_combines_both_limits_and_what_units_share(clustered):
     r = (parts[0] * parts[1]).sum() / np.sqrt((parts[0] ** 2).sum() * (parts[1] ** 2).sum())
     units, alphas = pd.factorize(wide.index.get_level_values("patient"))[0], np.linspace(1, 0.05, 20_001)
     (lx, ux), (ly, uy) = (
-        quantile_limits(
+        quantile_limits_by_alpha(
             share_of_scores_at_or_below_each_score(wide[m].to_numpy(), units, 24, 0.5, (0.0, 1.0)), alphas
         )
         for m in ("cam", "human")

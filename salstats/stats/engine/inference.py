@@ -615,7 +615,9 @@ def _warn_of_doubtful_limits(
         result_warnings.warn_unequal_units(unit_sizes, is_few, keys, term)
     no_rows = np.zeros(len(estimates.estimate), dtype=bool)
     if term == "percent_decrease":
-        result_warnings.warn_nearly_all_lost(estimates.cautions.get(NEARLY_ALL_LOST, no_rows), keys)
+        result_warnings.warn_decreases_near_hundred_percent(
+            estimates.cautions.get(NEARLY_ALL_LOST, no_rows), keys
+        )
     else:
         is_sparse = estimates.cautions.get(MOSTLY_ZEROS, no_rows)
         result_warnings.warn_mostly_zeros(is_sparse, _count_nonzero_units(target), estimates.n_units, keys)

@@ -191,8 +191,11 @@ def _studentized_limits(basis: Basis) -> LimitArrays:
     )
 
 
-def _studentized_log_limits(basis: Basis) -> LimitArrays:
-    """Return bootstrap-t limits on the log scale; of a percentage decrease, those of the means' ratio."""
+def _limits_of_estimate_by_studentized_log(basis: Basis) -> LimitArrays:
+    """Return bootstrap-t limits of the estimate, found on the log scale.
+
+    Those of a percentage decrease are found from the ratio of the means.
+    """
     if basis.term != "percent_decrease":
         return limits.studentized_log(
             replicates=basis.replicates,
@@ -242,7 +245,9 @@ def _wild_limits(basis: Basis) -> LimitArrays:
 
 def _tango_limits(basis: Basis) -> LimitArrays:
     """Return Tango's score limits of a difference of two shares."""
-    return paired_shares.difference_limits(basis.estimate, basis.std_error, basis.n_units, basis.level)
+    return paired_shares.tango_limits_of_share_difference(
+        basis.estimate, basis.std_error, basis.n_units, basis.level
+    )
 
 
 def _tango_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
@@ -250,7 +255,7 @@ def _tango_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     return paired_shares.difference_tails(basis.estimate, basis.std_error, basis.n_units, bound)
 
 
-def _tang_decrease_limits(basis: Basis) -> LimitArrays:
+def _tang_percent_decrease_limits(basis: Basis) -> LimitArrays:
     """Return Tang's score limits of a percentage decrease, from those of the ratio of two shares."""
     method, reference, std_error = _paired_means_and_std_error(basis)
     ratio_low, ratio_high = paired_shares.ratio_limits(
@@ -423,7 +428,7 @@ RECORDS = (
         "bootstrap_t_log",
         "studentized bootstrap on the log scale",
         kind="bootstrap",
-        kernel=_studentized_log_limits,
+        kernel=_limits_of_estimate_by_studentized_log,
         note="studentized bootstrap intervals on the log scale (Davison and Hinkley 1997)",
         terms=("mean", "curve", "percent_decrease", "pooled_rate"),
         short_label="log-scale studentized bootstrap",
@@ -507,7 +512,7 @@ RECORDS = (
         "tang",
         "Tang score of a ratio",
         kind="share",
-        kernel=_tang_decrease_limits,
+        kernel=_tang_percent_decrease_limits,
         note="obtained by inverting the score test of the ratio of two proportions of the same units (Tang "
         "et al. 2003)",
         terms=("percent_decrease",),

@@ -51,7 +51,7 @@ def difference_statistic(
     root = np.sqrt(np.maximum(linear**2 - 8 * n_units * constant, 0))
     share_only_reference = (root - linear) / (4 * n_units)
     variance = n_units * (2 * share_only_reference + bound * (1 - bound))
-    return _standardized(only_method - only_reference - n_units * bound, variance, n_units)
+    return _difference_over_std_error(only_method - only_reference - n_units * bound, variance, n_units)
 
 
 def ratio_statistic(
@@ -77,10 +77,10 @@ def ratio_statistic(
     linear = n_method + 2 * only_reference - bound**2 * n_reference
     root = np.sqrt(np.maximum(linear**2 + 4 * (bound**2 - 1) * only_reference * n_either, 0))
     variance = (linear + root) / 2 + (bound - 1) * n_either
-    return _standardized(n_method - bound * n_reference, variance, n_units)
+    return _difference_over_std_error(n_method - bound * n_reference, variance, n_units)
 
 
-def difference_limits(
+def tango_limits_of_share_difference(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, level: float
 ) -> LimitArrays:
     """Return Tango's limits of a difference of shares: those between which the score test does not reject."""
@@ -151,14 +151,16 @@ def _ratio_statistic_function(
     return partial(ratio_statistic, n_units * method, n_units * reference, only_reference, n_units)
 
 
-def _standardized(difference: np.ndarray, variance: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+def _difference_over_std_error(
+    difference: np.ndarray, squared_std_error: np.ndarray, n_units: np.ndarray
+) -> np.ndarray:
     """Divide a difference by its standard error; without variance it is infinite, or 0 for no difference."""
-    varies = variance > _ROUNDING * n_units
+    varies = squared_std_error > _ROUNDING * n_units
     with np.errstate(invalid="ignore"):
-        statistic = difference / np.sqrt(np.where(varies, variance, np.nan))
+        statistic = difference / np.sqrt(np.where(varies, squared_std_error, np.nan))
     differs = np.abs(difference) > _ROUNDING * n_units
     statistic_without_variance = np.where(differs, np.copysign(np.inf, difference), 0.0)
-    undefined = np.isnan(difference) | np.isnan(variance)
+    undefined = np.isnan(difference) | np.isnan(squared_std_error)
     return np.where(varies | undefined, statistic, statistic_without_variance)
 
 

@@ -170,7 +170,7 @@ def p_values_as_quantile(shares: SharesAtOrBelow) -> np.ndarray:
     return np.asarray(2 * special.stdtr(shares.df, -t))
 
 
-def quantile_limits(shares: SharesAtOrBelow, alpha: float | np.ndarray) -> LimitArrays:
+def quantile_limits_by_alpha(shares_of_one_sample: SharesAtOrBelow, alpha: float | np.ndarray) -> LimitArrays:
     """Return the lowest and the highest value that a test at `alpha` accepts as the quantile.
 
     These are the limits of level 1 - alpha, in the shape of `alpha`; NaN where no value is accepted.
@@ -181,13 +181,13 @@ def quantile_limits(shares: SharesAtOrBelow, alpha: float | np.ndarray) -> Limit
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.
     """
-    p_value = p_values_as_quantile(shares)
+    p_value = p_values_as_quantile(shares_of_one_sample)
     order = np.argsort(-p_value, kind="stable")
     # p_value[order] descends, so that the values accepted are the first ones in `order`
     n_accepted = np.searchsorted(-p_value[order], -np.asarray(alpha), side="right")
     # limits after accepting the values of the n largest P values, n = 0, 1, ...
-    low = np.append(np.nan, np.minimum.accumulate(shares.values[order]))
-    high = np.append(np.nan, np.maximum.accumulate(shares.values[order]))
+    low = np.append(np.nan, np.minimum.accumulate(shares_of_one_sample.values[order]))
+    high = np.append(np.nan, np.maximum.accumulate(shares_of_one_sample.values[order]))
     return low[n_accepted], high[n_accepted]
 
 
@@ -211,8 +211,8 @@ def difference_limits(
     # limits change only at these levels; alphas descend, so that levels ascend
     alphas = np.unique(np.concatenate([p_first, p_second]))[::-1]
     x, y = estimates
-    lx, ux = quantile_limits(first, alphas)
-    ly, uy = quantile_limits(second, alphas)
+    lx, ux = quantile_limits_by_alpha(first, alphas)
+    ly, uy = quantile_limits_by_alpha(second, alphas)
 
     correlation = _residual_correlation(first.residual, second.residual)
     # The first and the last value are the ends of the range; a limit is an end if its P value is at least

@@ -48,8 +48,8 @@ class GroupScores(NamedTuple):
     #: Significance level of tests.
     alpha: float
 
-    def means_by_observation(self) -> ObservationMeans:
-        """Return the mean score of each method on each observation."""
+    def method_means_and_unit_of_each_observation(self) -> ObservationMeans:
+        """Return the mean score of each method on each observation, and the unit of each observation."""
         _, first_rows, rows = np.unique(self.observations, return_index=True, return_inverse=True)
         shape = (len(first_rows), self.n_methods)
         cells = rows * self.n_methods + self.methods
@@ -103,7 +103,7 @@ def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np
 
 def row_ranks_within_observations(group: GroupScores, ties: str) -> np.ndarray:
     """Rank methods on each observation by their mean scores; return each row's rank, shape (n_rows,)."""
-    means = group.means_by_observation().means
+    means = group.method_means_and_unit_of_each_observation().means
     ranks = ranks_of(means, np.full(group.n_methods, group.sign), ties)
     observation_rows = np.unique(group.observations, return_inverse=True)[1]
     return np.asarray(ranks[observation_rows, group.methods])
@@ -132,7 +132,7 @@ def make_significant_win_share_function(group: GroupScores) -> WeightsToValues:
 
     The tests are one-sided signed-rank tests of the units' means.
     """
-    scores, observation_units = group.means_by_observation()
+    scores, observation_units = group.method_means_and_unit_of_each_observation()
     units, unit_rows = np.unique(observation_units, return_inverse=True)
     counts = np.bincount(unit_rows)[:, None]
     sums = np.stack([np.bincount(unit_rows, column) for column in group.sign * scores.T], axis=1)

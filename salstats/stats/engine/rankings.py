@@ -102,11 +102,11 @@ class ValuesToRank:
         """Return the rows of a group."""
         return np.flatnonzero(self.group_codes == group)
 
-    def ranks(self, rows: NDArray[np.integer]) -> MethodRanks:
-        """Rank the methods of some rows among each other."""
-        signs = self.signs[rows]
-        ranks = ranks_of(self.values[None, rows], signs, self.ties)[0]
-        drawn_values = self.drawn_values[:, rows]
+    def ranks_and_replicate_ranks(self, method_rows: NDArray[np.integer]) -> MethodRanks:
+        """Rank the methods of some rows among each other, by their values and by those of each draw."""
+        signs = self.signs[method_rows]
+        ranks = ranks_of(self.values[None, method_rows], signs, self.ties)[0]
+        drawn_values = self.drawn_values[:, method_rows]
         drawn_ranks = np.full(drawn_values.shape, np.nan)
         is_defined = ~np.isnan(drawn_values).any(axis=1)
         if is_defined.any():

@@ -152,7 +152,7 @@ def _find_grouping(
             return _Grouping(units, column)
     if "case" not in frame.columns or "patient" in columns:
         return None
-    patients = _dataset_and_patient_from_case_names(codes)
+    patients = _row_dataset_and_patient_from_case_names(codes)
     if patients is None:
         return None
     units = _units_of_columns(ColumnCodes(patients), ["patient"], cases)
@@ -206,8 +206,11 @@ def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
     return unit is not None or "case" in frame.columns or bool(_patient_columns(frame))
 
 
-def possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
-    """Return the columns by which `resolve_unit` may find units, to be kept in a table made from a frame."""
+def given_and_possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
+    """Return the columns of a frame by which `resolve_unit` may find units, the given ones first.
+
+    They are to be kept in a table that is made from the frame.
+    """
     unit_names = [unit] if isinstance(unit, str) else list(unit or ())
     names = [str(column) for column in frame.columns]
     people_columns = [name for name in names if _names_patients_or_examinations(name)]
@@ -291,8 +294,8 @@ def _some_units_group_whole_cases(
     return largest > 1
 
 
-def _dataset_and_patient_from_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
-    """Return columns `patient`, from the beginnings of the cases' names, and `dataset`, if there is one.
+def _row_dataset_and_patient_from_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
+    """Return each row's `patient`, from the beginning of its case's name, and `dataset`, if there is one.
 
     A patient is missing where the name does not begin with one; None if no name does.
     """

@@ -134,18 +134,20 @@ def is_nearly_all_lost(decrease: np.ndarray, n_units: np.ndarray) -> NDArray[np.
     return np.asarray((decrease > _NEARLY_ALL) & (n_units < _ENOUGH_UNITS))
 
 
-def warn_nearly_all_lost(is_lost: NDArray[np.bool_], keys: pd.DataFrame) -> None:
+def warn_decreases_near_hundred_percent(
+    is_near_hundred_percent: NDArray[np.bool_], keys: pd.DataFrame
+) -> None:
     """Warn of percentage decreases that leave next to nothing of the reference."""
-    if is_lost.any():
+    if is_near_hundred_percent.any():
         warn(
             "next to nothing is left of the reference for ",
-            named_groups(keys, is_lost),
+            named_groups(keys, is_near_hundred_percent),
             f"; limits of "
             f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: ",
             Call("difference"),
             " is more reliable",
             column="estimate",
-            rows=np.flatnonzero(is_lost).tolist(),
+            rows=np.flatnonzero(is_near_hundred_percent).tolist(),
         )
 
 

@@ -218,7 +218,7 @@ def metric_option_columns(
     return options
 
 
-def human_label_column_if_any(data: pd.DataFrame) -> dict[str, str]:
+def human_label_by_column_name_if_any(data: pd.DataFrame) -> dict[str, str]:
     """Return the column `human_label` of estimates from all of `data`, or nothing unless it has one label."""
     if "human_label" not in data.columns:
         return {}

@@ -19,7 +19,7 @@ from salstats.checks import (
 from salstats.errors import ColumnError, Message, MessagePart, Setting, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, checked_table_codes, coded_scores
 from salstats.stats.engine.label_columns import warn_of_labels_taken_as_numbers
-from salstats.stats.engine.resampling_units import Unit, possible_unit_columns
+from salstats.stats.engine.resampling_units import Unit, given_and_possible_unit_columns
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
@@ -205,7 +205,7 @@ def correlation_table(
     strata = check_by(frame, stratified or (), (), "data")
     if stratified is not None:
         check_not_in_by(stratified, "stratified", groups)
-    columns_of_units = possible_unit_columns(frame, unit)
+    columns_of_units = given_and_possible_unit_columns(frame, unit)
     codes = coded_wide_table(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
     x_values = check_numeric(codes.frame, x, "data")
     y_values = check_numeric(codes.frame, y, "data")

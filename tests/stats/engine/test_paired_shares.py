@@ -11,7 +11,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.stats.engine.paired_shares import difference_limits, ratio_limits
+from salstats.stats.engine.paired_shares import ratio_limits, tango_limits_of_share_difference
 
 ORACLE = pd.read_csv(Path(__file__).parents[2] / "reference" / "paired_shares" / "shares.csv")
 COUNTS = ["both", "only_method", "only_reference", "neither"]
@@ -76,7 +76,7 @@ def test_they_hold_in_every_study_that_there_can_be(method, reference, correlati
     own, other = (counts[:, 0] + counts[:, 1]) / n, (counts[:, 0] + counts[:, 2]) / n
     variance = ((counts[:, 1] + counts[:, 2]) / n - (own - other) ** 2) / (n - 1)
     units = np.full(len(own), n)
-    low, high = difference_limits(own - other, np.sqrt(variance), units, 0.95)
+    low, high = tango_limits_of_share_difference(own - other, np.sqrt(variance), units, 0.95)
     assert chance[(low <= method - reference) & (method - reference <= high)].sum() > 0.94
     low, high = ratio_limits(own, other, np.sqrt(variance), units, 0.95)
     assert chance[(low <= method / reference) & (method / reference <= high)].sum() > 0.94

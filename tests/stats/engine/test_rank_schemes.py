@@ -59,7 +59,7 @@ def test_values_and_ranks_of_every_draw_are_challengers(scores, draws, ranks, sc
     np.testing.assert_allclose(every, wide["value"], rtol=0, atol=EXACT)
     for group in range(3):
         rows = found.rows_of(group)
-        full, drawn = found.ranks(rows)
+        full, drawn = found.ranks_and_replicate_ranks(rows)
         np.testing.assert_array_equal(np.vstack([full, drawn]), wide["rank"].to_numpy()[:, rows])
 
 

@@ -57,12 +57,12 @@ def test_complete_rankings_leave_out_cases_that_a_method_lacks():
 def test_ranks_from_all_units_and_from_draws_begin_with_the_best():
     values = np.array([0.2, 0.9, 0.5]) + 0.01 * np.random.default_rng(2).random((25, 3))
     rankings = ranked(frame(values))
-    ranks, drawn_ranks = rankings.ranks(rankings.rows_of(0))
+    ranks, drawn_ranks = rankings.ranks_and_replicate_ranks(rankings.rows_of(0))
     assert ranks.tolist() == [3, 1, 2]
     assert (drawn_ranks == ranks).all()
     # a distance is better where it is small
     distances = ranked(frame(values).assign(metric="assd"))
-    assert distances.ranks(distances.rows_of(0))[0].tolist() == [1, 3, 2]
+    assert distances.ranks_and_replicate_ranks(distances.rows_of(0))[0].tolist() == [1, 3, 2]
     assert set(distances.metric_signs) == {-1}
 
 
