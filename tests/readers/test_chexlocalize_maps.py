@@ -59,6 +59,12 @@ def test_what_a_map_does_not_say_is_not_known(folder):
     assert np.isnan(content.label)
 
 
+@pytest.mark.parametrize("label", [0, 1, np.float32(0), [1]])
+def test_the_label_of_an_image_is_0_or_1(folder, label):
+    write_map(folder / "maps", gt=label)
+    assert answer(read_chexlocalize(folder)).label == np.ravel(label)[0]
+
+
 def test_a_map_of_nan_is_read_as_it_is(folder):
     write_map(folder / "maps", map=np.full((2, 3), np.nan, "f4"))
     assert np.isnan(answer(read_chexlocalize(folder)).saliency).all()

@@ -38,6 +38,10 @@ def test_a_few_integers_are_two_to_twelve_that_repeat(values, expected):
 
 def test_shares_of_a_group_are_spread_evenly_and_groups_have_their_own():
     assert np.abs(np.sort(SHARES) - np.linspace(0, 1, 100)).max() < 0.03
+    for n_points in range(2, 100):
+        # places on a circle: the first points of a group leave no larger gap than twice the mean one
+        gaps = np.diff(np.sort([*SHARES[:n_points], SHARES[:n_points].min() + 1]))
+        assert gaps.max() < 2 / n_points
     groups = pd.Series([0, 1] * 50)
     shares = evenly_spread_fractions_in_groups([groups])
     assert (shares[::2] == shares[1::2]).all()
