@@ -236,11 +236,15 @@ def test_fitted_values_have_the_random_effects_and_influence_is_not_known(readin
             "score ~ 1 + (constant|case)", {},
             {"option": "formula", "match": r"\(1 \+ constant\|case\) .* depend"},
         ),
+        (
+            "score ~ 1 + (0 + zero|case)", {},
+            {"option": "formula", "match": "is 0 in every row"},
+        ),
     ],
 )  # fmt: skip
 def test_what_does_not_go_with_random_effects_is_refused_by_a_sentence(readings, formula, options, fields):
     with raises(ValueRangeError, **fields) as refusal:
-        ss.fit(readings.assign(constant=2.0), formula, **options)
+        ss.fit(readings.assign(constant=2.0, zero=0.0), formula, **options)
     assert "\n" not in str(refusal.value)
 
 
@@ -256,6 +260,13 @@ def test_a_factor_without_correlations_or_fixed_and_random_at_once_is_refused(re
         with raises(FormulaError, column=column):
             ss.fit(readings, formula)
     ss.fit(readings, "score ~ reader + (1|reader:case) + (1|case)")
+
+
+@pytest.mark.filterwarnings("ignore:a singular fit")
+def test_a_random_slope_may_be_0_in_some_rows(readings):
+    is_second = (readings["modality"] == readings["modality"].max()).astype(float)
+    fit = ss.fit(readings.assign(is_second=is_second), "score ~ 1 + (0 + is_second|case)")
+    assert np.isfinite(fit.tidy()["std_error"]).all()
 
 
 def test_random_effects_of_the_same_groups_are_refused(drawn_table):
