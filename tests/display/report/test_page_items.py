@@ -19,6 +19,13 @@ def test_tables_and_figures_have_different_anchors(items):
     assert item_anchor(items["intervals"]) == "figure-intervals"
 
 
+@pytest.mark.parametrize("key", ["means", "intervals"])
+def test_number_and_title_head_the_caption(items, key):
+    item = items[key]
+    heading = f'<h3><span class="number">{item.number}.</span> {item.title}</h3>'
+    assert item_block(item).partition("<figcaption")[2].partition("</figcaption>")[0].count(heading) == 1
+
+
 def test_only_what_the_page_shows_can_be_copied(items):
     assert "Copy table" in item_block(items["means"])
     assert "Copy caption" in item_block(items["intervals"])

@@ -32,9 +32,18 @@ def placement(frame, **options):
         ({"metric": ["iou", "hit"], "method": "ab", "task": "xy"}, ("task",), ("method",), ("metric",)),
         ({"metric": ["iou", "hit"], "method": "ab"}, ("method",), ("metric",), ()),
         ({"metric": ["iou"], "method": "ab"}, ("method",), (), ()),
+        ({"metric": ["iou"], "method": "a"}, ("method",), (), ()),
         ({"model": "pq", "method": "ab", "task": "xy"}, ("task",), ("model", "method"), ()),
         ({"metric": ["iou", "hit"]}, ("metric",), (), ()),
         ({"metric": ["iou", "hit"], "model": "pq"}, ("model",), ("metric",), ()),
+        ({"y": "uv", "pair": "cd", "task": "xy"}, ("y",), ("pair",), ("task",)),
+        ({"pair": "cd", "metric": ["iou", "hit"]}, ("pair",), ("metric",), ()),
+        (
+            {"model": "pq", "layer": "12", "method": "ab", "metric": ["iou", "hit"], "task": "xy"},
+            ("task",),
+            ("model", "layer", "method"),
+            ("metric",),
+        ),
     ],
 )
 def test_columns_find_their_place_by_what_varies(columns, rows, headings, groups):
@@ -57,6 +66,15 @@ def test_options_name_places_and_the_rest_follows():
     frame = table(metric=["iou", "hit"], method="ab", task="xy")
     result = placement(frame, rows="method", columns=["metric", "task"])
     assert (result.rows, result.columns, result.groups) == (("method",), ("metric", "task"), ())
+
+
+def test_metrics_stand_above_methods_where_others_make_the_groups():
+    frame = table(metric=["iou", "hit"], method="ab", task="xy", model="pq")
+    result = placement(frame, rows="model", groups="task")
+    assert (result.rows, result.columns, result.groups) == (("model",), ("metric", "method"), ("task",))
+    # of several groups metrics are the outermost
+    result = placement(frame, rows="model", columns="method")
+    assert result.groups == ("metric", "task")
 
 
 def test_tasks_that_are_no_rows_make_groups():
@@ -84,6 +102,21 @@ def test_cells_hold_rows_of_the_frame_in_the_order_of_labels():
     assert grid.is_summary_row == [False, False]
 
 
+def test_averages_and_pooled_rows_are_summaries():
+    frame = table(method="ab", task=["x", "Average", "Overall"])
+    grid = frame_row_grid(frame, placement(frame), Labels(None, frame))
+    summaries = dict(zip([label for (label,) in grid.row_labels], grid.is_summary_row, strict=True))
+    assert summaries == {"x": False, "Average": True, "Overall": True}
+
+
+def test_rows_of_groups_are_labelled_by_group_and_row():
+    frame = table(metric=["iou", "hit"], method="ab", task="xy")
+    grid = frame_row_grid(frame, placement(frame), Labels(None, frame))
+    assert grid.group_labels == [("IoU",), ("IoU",), ("Hit rate",), ("Hit rate",)]
+    assert grid.row_labels == [("x",), ("y",), ("x",), ("y",)]
+    assert grid.frame_rows.tolist() == [[0, 2], [1, 3], [4, 6], [5, 7]]
+
+
 def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
     frame = table(method="ab", task="xy")
     twice = pd.concat([frame, frame.iloc[[2]]], ignore_index=True)
@@ -100,4 +133,11 @@ def test_groups_are_labelled_in_order():
     frame = table(metric=["iou", "hit"], task="xy")
     groups = ordered_group_labels(frame, ["metric"], Labels({"metric": ["hit", "iou"]}, frame))
     assert groups == {("hit",): "Hit rate", ("iou",): "IoU"}
+    crossed = ordered_group_labels(frame, ["task", "metric"], Labels(None, frame))
+    assert list(crossed.items()) == [
+        (("x", "iou"), "x, IoU"),
+        (("x", "hit"), "x, Hit rate"),
+        (("y", "iou"), "y, IoU"),
+        (("y", "hit"), "y, Hit rate"),
+    ]
     assert ordered_group_labels(frame, [], Labels()) == {(): ""}

@@ -29,6 +29,10 @@ def test_pads_put_decimal_points_below_each_other(texts, pads):
 
 def test_numbers_at_the_foot_lack_a_sign_at_most():
     assert decimal_point_pads(table_of(["−1.5", "10.5", "7"], foot_rows={2}), 0) == ["", "", "−"]
+    # numbers above do not align with longer ones of the foot, and a cell without text needs no room
+    texts = ["1.5", "10.5", "1,234", ""]
+    assert decimal_point_pads(table_of(texts, foot_rows={2, 3}), 0) == ["1", "", "", ""]
+    assert decimal_point_pads(table_of(["−1.5", "−3", "4"], foot_rows={1, 2}), 0) == ["", "", "−"]
 
 
 def test_columns_that_are_aligned_otherwise_have_no_pads():
