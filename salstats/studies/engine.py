@@ -41,7 +41,7 @@ from salstats.studies.item_warnings import (
 from salstats.studies.result_folder import INDEX, PRINTED, WARNINGS, check_items_folder, write_results
 from salstats.studies.score_tables import (
     ScoreTableOptions,
-    read_method_metric_reader_by_column,
+    read_method_or_method_metric_reader_by_column,
     read_renames,
     read_score_tables,
 )
@@ -111,7 +111,7 @@ def _add_score_table_options(parser: Parser, key: str) -> None:
     )
     group.add_argument(
         "--score",
-        type=read_method_metric_reader_by_column,
+        type=read_method_or_method_metric_reader_by_column,
         action="append",
         default=[],
         metavar="COLUMN=METHOD:METRIC",

@@ -101,7 +101,7 @@ def reproduce(
     frame_options = {}
     text_options: dict[str, Any] = {"data": data, "as_published": as_published, "jobs": jobs}
     for name, value in options.items():
-        if _has_a_frame_of_tables(parser, name, value):
+        if _is_frame_given_for_table_file_option(parser, name, value):
             frame_options[name] = value
         else:
             text_options[name] = value
@@ -149,7 +149,7 @@ def _command_arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
         if value is True:
             arguments.append(flag)
             continue
-        arguments += [f"{flag}={text}" for text in _argument_texts(name, value)]
+        arguments += [f"{flag}={text}" for text in _texts_of_option_values(name, value)]
     return arguments
 
 
@@ -160,14 +160,14 @@ def _as_list(value: Any) -> list[Any]:
     return [value]
 
 
-def _has_a_frame_of_tables(parser: Parser, name: str, value: object) -> bool:
-    """Tell whether an option names tables and its value is a frame, or a list with one."""
-    if name not in parser.options or parser.options[name].type is not Path:
+def _is_frame_given_for_table_file_option(parser: Parser, option_name: str, value: object) -> bool:
+    """Tell whether an option takes files of tables, and its value is a frame or a list with one."""
+    if option_name not in parser.options or parser.options[option_name].type is not Path:
         return False
     return any(isinstance(table, pd.DataFrame) for table in _as_list(value))
 
 
-def _argument_texts(name: str, value: Any) -> list[str]:
+def _texts_of_option_values(option_name: str, value: Any) -> list[str]:
     """Write each value of an option as on the command line; the entries of a dict as NAME=VALUE."""
     if isinstance(value, Mapping):
         return [f"{key}={entry}" for key, entry in value.items()]
@@ -175,7 +175,7 @@ def _argument_texts(name: str, value: Any) -> list[str]:
     for single_value in values:
         if not isinstance(single_value, str | PathLike | Number):
             raise SalstatsError(
-                Setting(name),
+                Setting(option_name),
                 f" takes a value or the path of a file, not a {type(single_value).__name__}",
                 hint="frames are given as scores or features",
             )

@@ -126,7 +126,7 @@ def read_renames(text: str) -> dict[str, str]:
     return renames
 
 
-def read_method_metric_reader_by_column(text: str) -> dict[str, str | tuple[str | None, ...]]:
+def read_method_or_method_metric_reader_by_column(text: str) -> dict[str, str | tuple[str | None, ...]]:
     """Read COLUMN=METHOD:METRIC, several with commas between, as `columns=` of `read_scores`."""
     targets: dict[str, str | tuple[str | None, ...]] = {}
     for column, target in read_renames(text).items():

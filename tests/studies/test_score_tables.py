@@ -9,7 +9,7 @@ from tests_support import raises
 from salstats.errors import InputFileError, SalstatsError
 from salstats.studies.score_tables import (
     ScoreTableOptions,
-    read_method_metric_reader_by_column,
+    read_method_or_method_metric_reader_by_column,
     read_renames,
     read_score_tables,
 )
@@ -134,12 +134,12 @@ def test_renames_are_our_columns_by_those_of_the_file():
 
 
 def test_a_column_of_scores_names_its_metric_and_may_name_method_and_task():
-    assert read_method_metric_reader_by_column("iou=iou,cam=gradcam:iou,pg=:hit") == {
+    assert read_method_or_method_metric_reader_by_column("iou=iou,cam=gradcam:iou,pg=:hit") == {
         "iou": "iou",
         "cam": ("gradcam", "iou"),
         "pg": (None, "hit"),
     }
-    assert read_method_metric_reader_by_column("a=x:y:iou") == {"a": ("x", "y", "iou")}
+    assert read_method_or_method_metric_reader_by_column("a=x:y:iou") == {"a": ("x", "y", "iou")}
     for text in ("cam=a:b:c:iou", "cam=gradcam:"):
         with pytest.raises(argparse.ArgumentTypeError):
-            read_method_metric_reader_by_column(text)
+            read_method_or_method_metric_reader_by_column(text)

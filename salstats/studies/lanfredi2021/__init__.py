@@ -28,13 +28,13 @@ from salstats.studies.lanfredi2021.printed_tables import (
     GazeStudyScores,
     clustered_beside_study_intervals,
     embedded_scores,
-    intervals_for_readers_and_networks,
     network_classification_aucs,
     printed_numbers_of_table,
     printed_table_maker,
     read_workbooks,
     scores_of_table,
-    study_scores,
+    split_scores_by_printed_table,
+    tables_with_intervals_for_new_readers_and_networks,
 )
 from salstats.studies.lanfredi2021.recording_tables import (
     all_recordings_with_exclusion_reasons,
@@ -127,7 +127,8 @@ SCORE_ITEMS = (
     StudyItem("design", "Intervals with cases as clusters beside the study's",
               clustered_beside_study_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
     StudyItem("readers", "Intervals for readers, or networks, and cases in general",
-              intervals_for_readers_and_networks, needs=(TABLE_SCORES, READERS_AND_SEEDS), slice=_ALL_IMAGES),
+              tables_with_intervals_for_new_readers_and_networks, needs=(TABLE_SCORES, READERS_AND_SEEDS),
+              slice=_ALL_IMAGES),
 )  # fmt: skip
 #: The items that are made of recordings.
 RAW_ITEMS = (
@@ -203,9 +204,9 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     if options.raw is None:
         _check_no_options_for_recordings(options)
     if options.data is not None:
-        return _study_of_scores(read_workbooks(options.data))
+        return _items_and_met_needs_of_scores(read_workbooks(options.data))
     if options.raw is None:
-        return _study_of_scores(embedded_scores())
+        return _items_and_met_needs_of_scores(embedded_scores())
     check_count(options.replicates, "n_replicates", 2)
     check_images(options.images)
     study = ss.read_gaze(
@@ -247,10 +248,10 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
             hint="name one of them",
         )
     _check_no_options_for_recordings(options)
-    return _study_of_scores(study_scores(scores))
+    return _items_and_met_needs_of_scores(split_scores_by_printed_table(scores))
 
 
-def _study_of_scores(scores: GazeStudyScores) -> OpenedStudy:
+def _items_and_met_needs_of_scores(scores: GazeStudyScores) -> OpenedStudy:
     """Return the study of scores, with the needs that their methods, metrics and columns meet."""
     rows = scores.table_1_3_4_scores
     is_baseline = rows["method"].isin(BASELINES)

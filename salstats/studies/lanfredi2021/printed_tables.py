@@ -67,17 +67,19 @@ class GazeStudyScores:
 def embedded_scores() -> GazeStudyScores:
     """Load the study's own scores, which come with the package."""
     scores = datasets.load_lanfredi2021(sheet=None)
-    return study_scores(scores, datasets.load_lanfredi2021_classification())
+    return split_scores_by_printed_table(scores, datasets.load_lanfredi2021_classification())
 
 
 def read_workbooks(folder: Path) -> GazeStudyScores:
     """Read the study's three workbooks."""
     sheets = [read_lanfredi2021(folder, sheet=sheet).assign(dataset=sheet) for sheet in SHEETS]
     scores = pd.concat(sheets, ignore_index=True)
-    return study_scores(scores, read_lanfredi2021_mean_auc_by_network(folder))
+    return split_scores_by_printed_table(scores, read_lanfredi2021_mean_auc_by_network(folder))
 
 
-def study_scores(scores: pd.DataFrame, classification_aucs: pd.DataFrame | None = None) -> GazeStudyScores:
+def split_scores_by_printed_table(
+    scores: pd.DataFrame, classification_aucs: pd.DataFrame | None = None
+) -> GazeStudyScores:
     """Divide a scores frame into the rows of Tables 1, 3 and 4 and those of Table 2.
 
     Scores that differ in the mixing of classes alone are told apart by `dataset`, as the study's sheets are,
@@ -295,7 +297,7 @@ def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
         "lanfredi2021",
         {
             "Method": lambda r: labels.value("method", r.method),
-            "Mixing": _mixing_text,
+            "Mixing": _mixing_rule_label,
             "Cases": cases_text,
             "Metric": lambda r: labels.value("metric", r.metric),
         },
@@ -311,8 +313,8 @@ def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
     )
 
 
-def _mixing_text(row: Any) -> str:
-    """Write the mixing of a row, a dash where it has none."""
+def _mixing_rule_label(row: Any) -> str:
+    """Return the label of the rule by which maps of classes were mixed, a dash where they were not."""
     if not isinstance(row.mixing, str):
         return MISSING
     return Labels(STUDY_LABELS).value("mixing", row.mixing)
@@ -329,7 +331,7 @@ def _interval_cell(estimate: str, low: str, high: str) -> Callable[[Any], str]:
     return cell
 
 
-def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
+def tables_with_intervals_for_new_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     """Show the rows of Tables 1, 3 and 4 with intervals that hold for other readers (or networks) and cases.
 
     The analysis is made for each sheet of the scores.
@@ -373,7 +375,7 @@ def _intervals_over_readers_and_over_networks_table(rows: pd.DataFrame, scores: 
         "lanfredi2021",
         {
             "Method": lambda r: labels.value("method", r.method),
-            "Mixing": _mixing_text,
+            "Mixing": _mixing_rule_label,
             "Metric": lambda r: labels.value("metric", r.metric),
         },
         {

@@ -30,7 +30,8 @@ from salstats.studies.mrxai2025.comparison import (
     table_1_means_of_tools,
 )
 from salstats.studies.mrxai2025.simulations import (
-    Simulations,
+    SimulatedMasksWithScores,
+    draw_and_score_simulated_masks,
     simulated_masks_maker,
     simulated_score_curves_maker,
 )
@@ -141,9 +142,9 @@ class MrxaiData:
     comparison: ToolComparison | None = None
 
     @cached_property
-    def simulations(self) -> Simulations:
+    def simulations(self) -> SimulatedMasksWithScores:
         """Masks of every kind of simulation."""
-        return Simulations()
+        return draw_and_score_simulated_masks()
 
 
 def _number_or_text(text: str) -> float | str:

@@ -113,7 +113,7 @@ def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
         )
 
 
-def failure_flags_by_case_and_tool(compared: pd.DataFrame) -> pd.DataFrame:
+def case_and_tool_rows_with_failure_flags(compared: pd.DataFrame) -> pd.DataFrame:
     """Return a row per case and tool that says whether its explanation is `empty` or `not_given`."""
     keys = [*dataset_and_case_columns(compared), "method"]
     if "patient" in compared.columns:

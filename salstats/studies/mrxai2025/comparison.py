@@ -33,7 +33,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     EXCLUSION_REASONS,
     NAMES,
     ComparedScores,
-    failure_flags_by_case_and_tool,
+    case_and_tool_rows_with_failure_flags,
     note_text,
 )
 from salstats.studies.mrxai2025.tool_estimates import (
@@ -194,7 +194,7 @@ def table_1_means_of_tools(comparison: ToolComparison) -> ItemResult:
     }
     if rows["n_not_given"].any():
         columns["Not given"] = "n_not_given"
-    columns["Mean (SD)"] = _mean_text
+    columns["Mean (SD)"] = _mean_and_sd_text
     if not options.as_published:
         columns[interval_name_with_level(read_estimates(rows)) or "CI"] = _limits_text
     if rows["printed_mean"].notna().any():
@@ -211,7 +211,7 @@ def table_1_means_of_tools(comparison: ToolComparison) -> ItemResult:
     if options.as_published:
         return ItemResult(rows, table, note=note)
     estimates = rows.drop(columns=list(_FURTHER_COLUMNS))
-    note += _no_patients_note(comparison.compared)
+    note += _no_patients_note_ending(comparison.compared)
     return ItemResult(rows, table, ss.plot_forest(estimates, labels=names), note=note)
 
 
@@ -242,7 +242,7 @@ def _empty_count_and_share_text(row: Any) -> str:
     return f"{count_text(row.n_empty)} ({fixed_text(100 * row.share_empty, 1)})"
 
 
-def _mean_text(row: Any) -> str:
+def _mean_and_sd_text(row: Any) -> str:
     """Write mean (SD), a dash where there is none."""
     if np.isnan(row.estimate):
         return MISSING
@@ -287,7 +287,7 @@ def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
 
 def shares_of_empty_explanations(comparison: ToolComparison) -> ItemResult:
     """Estimate the share of empty explanations of each tool."""
-    rows = failure_flags_by_case_and_tool(comparison.compared)
+    rows = case_and_tool_rows_with_failure_flags(comparison.compared)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
     shares = ss.summarize(rows, by=METRIC_AND_TOOL, unit=patient_unit_or_none(rows), interval="wilson")
@@ -313,7 +313,7 @@ def paired_differences(comparison: ToolComparison) -> ItemResult:
         note += (
             f"; with {options.n_replicates:,} replicates P is {smallest_p} at least, before the correction"
         )
-    note += _no_patients_note(comparison.compared)
+    note += _no_patients_note_ending(comparison.compared)
     return ItemResult(
         rows,
         ss.table_decrease(rows, labels=names),
@@ -323,7 +323,7 @@ def paired_differences(comparison: ToolComparison) -> ItemResult:
     )
 
 
-def _no_patients_note(scores: pd.DataFrame) -> str:
+def _no_patients_note_ending(scores: pd.DataFrame) -> str:
     """Return the end of a note, which says that no patients are resampled; empty where they are."""
     if patient_unit_or_none(scores) == "patient":
         return ""
@@ -335,9 +335,9 @@ def sensitivity_to_failures(comparison: ToolComparison) -> ItemResult:
     compared = comparison.compared
     rows = estimates_without_failures_and_at_worst(compared, comparison.options, comparison.diagonals)
     figure = None
-    if _has_changed_estimate(rows).any():
+    if _is_difference_changed_by_failures(rows).any():
         figure = _changed_differences_figure(rows, comparison)
-    is_failed = failure_flags_by_case_and_tool(compared)[["empty", "not_given"]].any(axis=1)
+    is_failed = case_and_tool_rows_with_failure_flags(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
     return ItemResult(
         rows,
@@ -400,8 +400,8 @@ def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOption
     )
 
 
-def _has_changed_estimate(rows: pd.DataFrame) -> pd.Series:
-    """Tell for each row whether it has a difference that the failures change."""
+def _is_difference_changed_by_failures(rows: pd.DataFrame) -> pd.Series:
+    """Tell for each row whether its difference changes when failures have the worst score."""
     if "verdict" not in rows.columns:
         return pd.Series(False, index=rows.index)
     return rows["verdict"].notna() & (rows["estimate"] != rows["worst_estimate"])
@@ -443,7 +443,7 @@ def _verdict_change_text(row: Any) -> str:
 def _changed_differences_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
     """Plot the differences that failures change, a panel for each metric that fits on the page."""
     names = comparison.names
-    changed = rows[_has_changed_estimate(rows)]
+    changed = rows[_is_difference_changed_by_failures(rows)]
     metrics = list(dict.fromkeys(sorted_by_metric_and_tool(changed, names)["metric"]))
     # A tool takes a heading and a row for each of both runs.
     n_rows = (1 + len(RUNS)) * changed["method"].nunique()

@@ -134,21 +134,33 @@ _SMALL_PT = 5.5
 _TEXT_RATIO = 1.15
 
 
-class Simulations:
+@dataclass(frozen=True)
+class SimulatedMasksWithScores:
     """Masks of every kind of simulation, counted and scored."""
 
-    def __init__(self) -> None:
-        """Draw, count and score all of them."""
-        self.series = simulate_masks()
-        self.sizes = count_truth_mask_and_overlap_pixels(self.series)
-        self.scores = score_masks_of_each_simulation_step(self.series)
+    #: Masks of each step by simulation.
+    series: Mapping[str, MaskSeries]
+    #: Pixels of truth, mask and overlap of each step.
+    sizes: pd.DataFrame
+    #: Scores of each step.
+    scores: pd.DataFrame
+
+
+def draw_and_score_simulated_masks() -> SimulatedMasksWithScores:
+    """Draw, count and score the masks of all simulations."""
+    series = simulate_masks()
+    return SimulatedMasksWithScores(
+        series=series,
+        sizes=count_truth_mask_and_overlap_pixels(series),
+        scores=score_masks_of_each_simulation_step(series),
+    )
 
 
 def simulated_masks_maker(*simulation_names: str) -> Callable[[Any], ItemResult]:
     """Return a function that draws the masks of some simulations and counts their pixels."""
 
     def make(data: Any) -> ItemResult:
-        simulations: Simulations = data.simulations
+        simulations: SimulatedMasksWithScores = data.simulations
         sizes = simulations.sizes
         sizes = sizes[sizes["simulation"].isin(simulation_names)].reset_index(drop=True)
         figure = plot_masks({name: simulations.series[name] for name in simulation_names})
@@ -170,7 +182,10 @@ def simulated_score_curves_maker(*simulation_names: str) -> Callable[[Any], Item
         scores = scores[scores["simulation"].isin(simulation_names)].reset_index(drop=True)
         note = note_text(_SHAPE_NOTE, steps_note(simulation_names))
         return ItemResult(
-            scores, _measures_by_step_table(scores), plot_simulated_score_curves(scores), note=note
+            scores,
+            _table_of_steps_with_measure_columns(scores),
+            plot_measures_by_mask_size_or_shift(scores),
+            note=note,
         )
 
     return make
@@ -197,8 +212,8 @@ def _mask_pixels_of_each_step_table(sizes: pd.DataFrame) -> GT:
     return _simulation_steps_table(sizes, columns, _SHIFT_NOTE)
 
 
-def _measures_by_step_table(scores: pd.DataFrame) -> GT:
-    """Make a table of the measures of each step side by side."""
+def _table_of_steps_with_measure_columns(scores: pd.DataFrame) -> GT:
+    """Make a table with a row for each step and a column for each measure."""
     keys = ["simulation", "step", "shift", "scale"]
     measures = [_joined_measure_key(key) for key in metric_form_and_penalty_of_each_row(scores)]
     steps = scores.assign(measure=measures).pivot(index=keys, columns="measure", values="score")
@@ -310,7 +325,7 @@ def _shift_and_size_text_of_each_step(masks_by_simulation: Mapping[str, MaskSeri
     return pd.DataFrame(rows, columns=["simulation", "step", "text"])
 
 
-def plot_simulated_score_curves(scores: pd.DataFrame) -> Figure:
+def plot_measures_by_mask_size_or_shift(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
     rows = scores.assign(measure=[_STYLES[key].text for key in metric_form_and_penalty_of_each_row(scores)])
     hidden = _measures_hidden_by_penalised_curve(rows)

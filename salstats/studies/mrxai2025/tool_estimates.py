@@ -12,7 +12,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     EMPTY_REASONS,
     NAMES,
     NOT_GIVEN_REASONS,
-    failure_flags_by_case_and_tool,
+    case_and_tool_rows_with_failure_flags,
     scores_at_worst,
 )
 from salstats.studies.printed_names import printed_name_by_unambiguous_name
@@ -79,7 +79,7 @@ def means_with_counts_and_print(
             interval=options.interval,
             n_replicates=options.n_replicates,
         )
-    tools = failure_flags_by_case_and_tool(compared).groupby("method")
+    tools = case_and_tool_rows_with_failure_flags(compared).groupby("method")
     counts = tools.agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
     n_given = counts["n_cases"] - counts["n_not_given"]
     counts["share_empty"] = counts["n_empty"] / n_given

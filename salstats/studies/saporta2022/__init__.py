@@ -11,7 +11,7 @@ from salstats.studies.declarations import OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.saporta2022.covariates import (
     case_counts_and_feature_quartiles,
     feature_distributions,
-    localisation_by_confidence,
+    localisation_regressed_on_confidence,
     table_2_slopes_on_features,
 )
 from salstats.studies.saporta2022.example_cases import (
@@ -172,10 +172,11 @@ ITEMS = (
               needs=(SHAPES,), part_needs=FEATURES, slice=_TRUE_FINDINGS),
     StudyItem("table_2", "Table 2: features of the finding and localisation", table_2_slopes_on_features,
               needs=(MAPS, SHAPES), part_needs=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
-    StudyItem("table_3", "Table 3: confidence and IoU", partial(localisation_by_confidence, metric="iou"),
+    StudyItem("table_3", "Table 3: confidence and IoU",
+              partial(localisation_regressed_on_confidence, metric="iou"),
               needs=(FULL_PROBABILITIES,), part_needs=(FULL_SLICE,), printed=TABLE_3),
     StudyItem("extended_data_9", "Extended Data 9: confidence and hits",
-              partial(localisation_by_confidence, metric="hit"), needs=(PROBABILITIES, HITS)),
+              partial(localisation_regressed_on_confidence, metric="hit"), needs=(PROBABILITIES, HITS)),
     StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", auroc_by_model_and_task,
               needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL_CASES, printed=TABLE_S1),
     StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them",

@@ -217,8 +217,8 @@ def _significant_sign_or_nan(slopes: pd.DataFrame) -> pd.Series:
     return np.sign(slopes["conf_low"]).where(excludes_zero)
 
 
-def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
-    """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
+def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> ItemResult:
+    """Table 3 (IoU) or Extended Data 9 (hits): slopes of localisation on the model's confidence."""
     inference = frames.inference
     rows = drop_absent_findings(confidence_rows(frames, metric))
     estimates = confidence_estimates(frames, metric, inference)
@@ -253,8 +253,8 @@ def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     note = (
         "Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
-        f"Fisher's z; {overall_slope_among_tasks_note(estimates)}; stars are not corrected for the number of "
-        f"tasks; {error_note(inference, correlations=True)}"
+        f"Fisher's z; {overall_slope_relative_to_tasks_note(estimates)}; stars are not corrected for the "
+        f"number of tasks; {error_note(inference, correlations=True)}"
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:
@@ -272,8 +272,8 @@ def _rows_or_none_if_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
     return None
 
 
-def overall_slope_among_tasks_note(estimates: pd.DataFrame) -> str:
-    """Write where the slope over all rows lies among those of the tasks."""
+def overall_slope_relative_to_tasks_note(estimates: pd.DataFrame) -> str:
+    """Write whether the slope over all rows lies below, within or above those of the tasks."""
     slopes = estimates[estimates["term"] == "slope"].set_index("task")["estimate"]
     task_slopes = slopes.drop(["Overall", WITHIN_TASKS], errors="ignore")
     if "Overall" not in slopes or len(task_slopes) < 2:

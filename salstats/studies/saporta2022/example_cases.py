@@ -21,7 +21,7 @@ from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.declarations import ItemResult
 from salstats.studies.result_tables import table_of
-from salstats.studies.saporta2022.file_scoring import study_of_main_and_people
+from salstats.studies.saporta2022.file_scoring import study_of_main_series_and_people
 from salstats.studies.saporta2022.labels_and_notes import LABELS, feature_name
 from salstats.studies.saporta2022.study_frames import (
     FEATURES,
@@ -41,7 +41,7 @@ def figure_1_case_of_median_iou(frames: StudyFrames) -> ItemResult:
     frames = frames.all_tasks or frames
     scores = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou", "hit")
     iou = metric_rows(scores, "iou")
-    picks = ss.pick_cases(iou, method=frames.main, by="metric").query("pick == 'median'")
+    picks = ss.pick_cases(iou, method=frames.main_method, by="metric").query("pick == 'median'")
     case_scores = scores.merge(picks[["case", "task"]], on=["case", "task"])
     wide = case_scores.pivot_table(index="method", columns="metric", values="score", sort=False)
     metrics = [metric for metric in ("iou", "hit") if metric in wide]
@@ -54,7 +54,9 @@ def figure_1_case_of_median_iou(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         case_scores,
         table,
-        ss.plot_gallery(study_of_main_and_people(_study(frames)), picks, scores=iou, images=frames.images),
+        ss.plot_gallery(
+            study_of_main_series_and_people(_study(frames)), picks, scores=iou, images=frames.images
+        ),
         note="the case nearest to the median IoU of the main saliency method",
     )
 
@@ -64,7 +66,7 @@ def example_cases_by_iou(frames: StudyFrames) -> ItemResult:
     # single cases are shown, so that tasks with few positive cases stay
     frames = frames.all_tasks or frames
     iou = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou")
-    picks = ss.pick_cases(iou, method=frames.main, by="metric")
+    picks = ss.pick_cases(iou, method=frames.main_method, by="metric")
     table = table_of(
         picks,
         "saporta2022",
@@ -72,7 +74,7 @@ def example_cases_by_iou(frames: StudyFrames) -> ItemResult:
         {"Case": "case", "Task": "task", LABELS.value("metric", "iou"): ("score", 3)},
     )
     figure = ss.plot_gallery(
-        study_of_main_and_people(_study(frames)),
+        study_of_main_series_and_people(_study(frames)),
         picks,
         scores=iou,
         images=frames.images,

@@ -219,7 +219,7 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
             masks["threshold"] = tuning.thresholds
         if tuning.smooth:
             masks["smooth"] = tuning.smooth
-        tuned = score(study_of_main_and_people(study), metrics="iou", **masks)
+        tuned = score(study_of_main_series_and_people(study), metrics="iou", **masks)
     return StudyFrames(
         scores=true_positive_slice(all_scores, set(unscored.features["case"])),
         full=full,
@@ -336,7 +336,7 @@ def main_mask_option_by_task(study: Study, option_name: str, option_value: Any) 
     assert main is not None
     if option_name != "smooth":
         # A file of thresholds or cut-offs may hold those of the main series alone.
-        study = study_of_main_and_people(study)
+        study = study_of_main_series_and_people(study)
     values = getattr(mask_rule(study, **{option_name: option_value}), option_name)
     value_by_task = {task: value_for_task_and_series(values, task, main) for task in study.tasks}
     return {task: task_value for task, task_value in value_by_task.items() if task_value is not None}
@@ -382,7 +382,7 @@ def main_series(study: Study) -> Series | None:
     return None
 
 
-def study_of_main_and_people(study: Study) -> Study:
+def study_of_main_series_and_people(study: Study) -> Study:
     """Return the study with its main series and people only."""
     main = main_series(study)
     names = [str(series) for series in study.series if series == main or series.method == HUMAN]

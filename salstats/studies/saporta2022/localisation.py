@@ -34,7 +34,7 @@ from salstats.studies.saporta2022.study_frames import (
     auroc_rows_of_images_or_patients,
     decreases,
     drop_absent_findings,
-    full_slice_of_main_and_people,
+    full_slice_scores_of_main_and_people,
     means,
     metric_rows,
     rows_of_first_models,
@@ -72,7 +72,7 @@ def table_1_mean_iou_and_hit_rate(frames: StudyFrames) -> ItemResult:
 def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
     """Fig. 2: mean IoU (a) and hit rate (b), each with the tasks in its own order."""
     inference = frames.inference
-    assert frames.main is not None
+    assert frames.main_method is not None
     metrics = []
     if SEGMENTATIONS in frames.available:
         metrics.append("iou")
@@ -95,7 +95,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         frame,
         ss.table_estimates(estimates, differences=differences, labels=LABELS),
-        plot_upright(estimates, differences, areas, method=frames.main, labels=LABELS),
+        plot_upright(estimates, differences, areas, method=frames.main_method, labels=LABELS),
         note=f"{note}; {estimate_note(inference, hits=True)}",
     )
 
@@ -104,9 +104,9 @@ def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, tasks in the order of the main method's."""
     inference = frames.inference
     rows = decreases(metric_rows(rows_of_first_models(frames.scores), metric), inference)
-    order = sorter_by_loss(read_estimates(rows), LABELS, "task", frames.main)
+    order = sorter_by_loss(read_estimates(rows), LABELS, "task", frames.main_method)
     tasks = order([task for task in dict.fromkeys(rows["task"]) if task != AVERAGE])
-    labels = labels_with(task=tasks, method=[frames.main])
+    labels = labels_with(task=tasks, method=[frames.main_method])
     note = (
         "tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
         f"of the main saliency method; {published_inference_or_smallest_p_note(inference)}"
@@ -126,7 +126,7 @@ def auroc_by_task_or_none(frames: StudyFrames) -> pd.DataFrame | None:
     if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.available:
         return None
     rows = rows_of_main_and_people(frames, frames.uncut)
-    rows = rows[rows["method"] == frames.main]
+    rows = rows[rows["method"] == frames.main_method]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
     return ss.auroc(auroc_rows_of_images_or_patients(rows, frames.inference), "prob", "label", by="task")
@@ -193,7 +193,7 @@ def difference_of_otsu_and_tuned(frames: StudyFrames) -> ItemResult:
 def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the IoU of the main saliency method."""
     rows = metric_rows(rows_of_main_and_people(frames, scores), "iou")
-    return rows[rows["method"] == frames.main]
+    return rows[rows["method"] == frames.main_method]
 
 
 def _smoothed_for_otsu_only_note(frames: StudyFrames) -> str:
@@ -253,7 +253,7 @@ def means_by_method_and_model(frames: StudyFrames) -> ItemResult:
     estimates = means(scores, inference, (*by, "method"))
     differences = None
     if PEOPLE in frames.available:
-        differences = _decreases_by_model(scores, inference, model_names)
+        differences = _decreases_by_model_task_and_method(scores, inference, model_names)
     compared_column = "method"
     if len(model_names) > 1:
         compared_column = "model"
@@ -269,10 +269,10 @@ def means_by_method_and_model(frames: StudyFrames) -> ItemResult:
     return ItemResult(estimates, table, _model_figure(estimates, model_names), note=note)
 
 
-def _decreases_by_model(
+def _decreases_by_model_task_and_method(
     scores: pd.DataFrame, inference: StudyInference, model_names: Sequence[str]
 ) -> pd.DataFrame:
-    """Return each model's decreases from people, or those of all scores where no model is named."""
+    """Return each model's decreases from people by metric, task and method; without models, of all scores."""
     parts = []
     for model in model_names:
         model_scores = scores[scores["model"] == model].drop(columns="model").reset_index(drop=True)
@@ -297,7 +297,7 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
     """Extended Data 7: an ensemble, and its single trainings in the place of methods."""
     inference = frames.inference
     rows = metric_rows(frames.scores, "iou", "hit")
-    rows = rows[rows["method"] == frames.main]
+    rows = rows[rows["method"] == frames.main_method]
     rows = rows[rows["model"] == rows["model"].iloc[0]]
     # The rows of the ensemble have no seed.
     checkpoint_names = "checkpoint " + rows["seed"].astype("object")
@@ -324,7 +324,7 @@ def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
         by = ["model", "task"]
         table_columns = "model"
     else:
-        rows = rows[rows["method"] == frames.main]
+        rows = rows[rows["method"] == frames.main_method]
         by = ["task"]
         table_columns = None
     if "label" not in rows:
@@ -349,7 +349,7 @@ def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
 def mean_iou_on_full_slice(frames: StudyFrames) -> ItemResult:
     """Extended Data 4: mean IoU on the full slice, where false positives and misses count as 0."""
     inference = frames.inference
-    rows = metric_rows(full_slice_of_main_and_people(frames, inference), "iou")
+    rows = metric_rows(full_slice_scores_of_main_and_people(frames, inference), "iou")
     estimates = means(rows, inference)
     differences = None
     if _has_maps_and_people(rows):

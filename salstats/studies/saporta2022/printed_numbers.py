@@ -40,8 +40,8 @@ def _numbers_of_article_text(keys: Mapping[str, tuple[str, ...]], columns: tuple
     return rows
 
 
-def _rename_main_to_gradcam(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rename the method of a frame to the study's Grad-CAM, where it is the only saliency method."""
+def _rename_only_saliency_method_to_gradcam(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rename the only saliency method to the study's Grad-CAM; change nothing if there are several."""
     methods = [name for name in frame["method"].unique() if name != HUMAN]
     if len(methods) != 1:
         return frame
@@ -53,9 +53,9 @@ def _has_equal_counts(counts: pd.Series, printed: pd.Series) -> bool:
     return counts.sort_index().to_dict() == printed.sort_index().to_dict()
 
 
-def _has_printed_positives(frame: pd.DataFrame, count_column: str) -> bool:
+def _has_same_positive_counts_as_printed(computed_rows: pd.DataFrame, count_column: str) -> bool:
     """Tell whether the main method has as many findings per task as in print, with and without a score."""
-    rows = _rename_main_to_gradcam(frame)
+    rows = _rename_only_saliency_method_to_gradcam(computed_rows)
     rows = rows[(rows["method"] == PRINTED_METHOD) & (rows["task"] != AVERAGE)].drop_duplicates("task")
     counts = (rows[count_column] + rows["n_missing"]).set_axis(rows["task"])
     return _has_equal_counts(counts, _printed_positives_by_task())
@@ -100,13 +100,13 @@ def _means_2021() -> pd.DataFrame:
 
 
 _MEAN_KEYS = ("metric", "method", "task")
-_has_positive_scores = partial(_has_printed_positives, count_column="n")
+_has_positive_scores = partial(_has_same_positive_counts_as_printed, count_column="n")
 TABLE_1 = (
     PrintedNumbers(
         _printed_means_of_support_devices,
         _MEAN_KEYS,
         applies=_has_positive_scores,
-        select=_rename_main_to_gradcam,
+        select=_rename_only_saliency_method_to_gradcam,
         exact=_has_order_intervals,
     ),
     PrintedNumbers(
@@ -122,7 +122,7 @@ TABLE_1 = (
         _MEAN_KEYS,
         ("estimate",),
         applies=_has_positive_scores,
-        select=_rename_main_to_gradcam,
+        select=_rename_only_saliency_method_to_gradcam,
         exact=_never_exact,
         source=MARCH_2021,
     ),
@@ -155,8 +155,8 @@ def printed_decreases(metric: str) -> PrintedNumbers:
         partial(_printed_decreases_of_text, metric),
         _MEAN_KEYS,
         digits=1,
-        applies=partial(_has_printed_positives, count_column="n_pairs"),
-        select=_rename_main_to_gradcam,
+        applies=partial(_has_same_positive_counts_as_printed, count_column="n_pairs"),
+        select=_rename_only_saliency_method_to_gradcam,
         exact=_has_order_intervals,
     )
 
@@ -237,23 +237,26 @@ def _support_devices_auroc() -> pd.DataFrame:
     return _numbers_of_article_text({"support_devices_auroc": ("Support Devices",)}, ("task",))
 
 
-def _has_printed_images_and_findings(frame: pd.DataFrame) -> bool:
+def _has_same_image_and_finding_counts_as_printed(aurocs: pd.DataFrame) -> bool:
     """Tell whether AUROCs come from one model, all test images and as many findings as in print."""
-    if frame["task"].duplicated().any() or not (frame["n"] == N_IMAGES).all():
+    if aurocs["task"].duplicated().any() or not (aurocs["n"] == N_IMAGES).all():
         return False
-    return _has_equal_counts(frame.set_index("task")["n_positive"], _printed_positives_by_task())
+    return _has_equal_counts(aurocs.set_index("task")["n_positive"], _printed_positives_by_task())
 
 
 TABLE_S1 = (
     PrintedNumbers(
-        _support_devices_auroc, ("task",), ("estimate",), applies=_has_printed_images_and_findings
+        _support_devices_auroc,
+        ("task",),
+        ("estimate",),
+        applies=_has_same_image_and_finding_counts_as_printed,
     ),
     PrintedNumbers(
         _aurocs_2021,
         ("task",),
         ("estimate",),
         digits=4,
-        applies=_has_printed_images_and_findings,
+        applies=_has_same_image_and_finding_counts_as_printed,
         exact=_never_exact,
         source=MARCH_2021,
     ),
@@ -268,7 +271,7 @@ def _full_slice_means_2021() -> pd.DataFrame:
 
 def _has_printed_full_slice(frame: pd.DataFrame) -> bool:
     """Tell whether people are there, and the main method has as many scores on the full slice as in print."""
-    rows = _rename_main_to_gradcam(frame)
+    rows = _rename_only_saliency_method_to_gradcam(frame)
     rows = rows[(rows["method"] == PRINTED_METHOD) & (rows["task"] != AVERAGE)]
     printed = _full_slice_means_2021().query("method == @PRINTED_METHOD").set_index("task")["n"]
     return HUMAN in set(frame["method"]) and _has_equal_counts(rows.set_index("task")["n"], printed)
@@ -278,7 +281,7 @@ FULL_SLICE_2021 = PrintedNumbers(
     _full_slice_means_2021,
     _MEAN_KEYS,
     applies=_has_printed_full_slice,
-    select=_rename_main_to_gradcam,
+    select=_rename_only_saliency_method_to_gradcam,
     exact=_never_exact,
     source=MARCH_2021,
 )

@@ -16,9 +16,9 @@ from salstats.studies.options import check_enough_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS
 from salstats.studies.saporta2022.release import SCORE_FILES
 from salstats.studies.saporta2022.script_inference import (
-    bootstrap_as_published,
+    bootstrap_replicates_as_published,
     decrease_of_replicates,
-    order_limits,
+    limits_holding_95_percent_of_replicates,
 )
 from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
@@ -43,7 +43,7 @@ def bootstrap_replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
     inference = frames.inference
     scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
     if inference.published:
-        replicates = bootstrap_as_published(scores, MEAN_KEYS, inference.n_replicates)
+        replicates = bootstrap_replicates_as_published(scores, MEAN_KEYS, inference.n_replicates)
     else:
         replicates = ss.bootstrap(
             drop_absent_findings(scores), by=MEAN_KEYS, n_replicates=inference.n_replicates
@@ -157,7 +157,7 @@ def replicate_means(replicates: pd.DataFrame) -> pd.DataFrame:
     """Return the mean of the replicates of each metric, method and task, with order statistics as limits."""
     rows = []
     for keys, group in replicates.groupby(MEAN_KEYS, sort=False):
-        low, high = order_limits(group["estimate"])
+        low, high = limits_holding_95_percent_of_replicates(group["estimate"])
         rows.append(
             {
                 **dict(zip(MEAN_KEYS, keys, strict=True)),

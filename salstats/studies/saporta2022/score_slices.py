@@ -174,7 +174,7 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
                 column="slice",
             )
     if true_positives.empty:
-        true_positives = _true_positives_of_full(full)
+        true_positives = _rows_of_cases_with_any_finding(full)
     true_positives = _add_reasons(true_positives, is_full=False)
     features = labels_and_features(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
@@ -371,9 +371,9 @@ def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     return scores[slices == name].reset_index(drop=True)
 
 
-def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
+def _rows_of_cases_with_any_finding(full_slice: pd.DataFrame) -> pd.DataFrame:
     """Make the true-positive slice from the full one: the cases with a finding in any task."""
-    if not {"tp", "fp", "fn"} <= set(full):
+    if not {"tp", "fp", "fn"} <= set(full_slice):
         raise ColumnError(
             "the scores belong to the full slice only",
             hint=Message(
@@ -383,13 +383,13 @@ def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
             ),
             column="slice",
         )
-    full = full.copy()
-    if "tn" not in full:
-        full["tn"] = pd.NA
-    if "reason" not in full:
-        full["reason"] = pd.Series(None, full.index, dtype="object")
-    has_finding = _truth_pixels(full).fillna(0) > 0
-    return true_positive_slice(full, set(full.loc[has_finding, "case"]))
+    full_slice = full_slice.copy()
+    if "tn" not in full_slice:
+        full_slice["tn"] = pd.NA
+    if "reason" not in full_slice:
+        full_slice["reason"] = pd.Series(None, full_slice.index, dtype="object")
+    has_finding = _truth_pixels(full_slice).fillna(0) > 0
+    return true_positive_slice(full_slice, set(full_slice.loc[has_finding, "case"]))
 
 
 def _truth_pixels(scores: pd.DataFrame) -> pd.Series:

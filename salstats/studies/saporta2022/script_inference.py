@@ -78,7 +78,7 @@ def summarize_as_published(
     return result.sort_values(columns, kind="stable", ignore_index=True)
 
 
-def bootstrap_as_published(
+def bootstrap_replicates_as_published(
     scores: pd.DataFrame, by: Sequence[str] = ("metric", "method", "task"), n_replicates: int = 1000
 ) -> pd.DataFrame:
     """Return the replicates of `summarize_as_published`, which eval.py writes to a file: as `bootstrap`."""
@@ -165,7 +165,9 @@ def decrease_of_replicates(reference: pd.DataFrame, method: pd.DataFrame, task: 
     if task != AVERAGE:
         reference_mean = reference[task].mean()
         method_mean = method[task].mean()
-        low, high = order_limits((reference[task] - method[task]) / reference[task])
+        low, high = limits_holding_95_percent_of_replicates(
+            (reference[task] - method[task]) / reference[task]
+        )
         return Decrease(
             reference_mean,
             method_mean,
@@ -177,7 +179,9 @@ def decrease_of_replicates(reference: pd.DataFrame, method: pd.DataFrame, task: 
     method_mean = round(float(method.mean().mean()), 3)
     reference_averages = reference.mean(axis=1)
     method_averages = method.mean(axis=1)
-    low, high = order_limits(100 * (reference_averages - method_averages) / reference_averages)
+    low, high = limits_holding_95_percent_of_replicates(
+        100 * (reference_averages - method_averages) / reference_averages
+    )
     return Decrease(
         reference_mean,
         method_mean,
@@ -187,8 +191,8 @@ def decrease_of_replicates(reference: pd.DataFrame, method: pd.DataFrame, task: 
     )
 
 
-def order_limits(replicates: pd.Series) -> tuple[float, float]:
-    """Return the lower and upper 95 % limit of replicates, two of their order statistics."""
+def limits_holding_95_percent_of_replicates(replicates: pd.Series) -> tuple[float, float]:
+    """Return limits that hold 95 % of the replicates, which are two of their order statistics."""
     # `limits.order` takes a column for each estimate.
     one_column = replicates.to_numpy()[:, None]
     low, high = limits.order(one_column, 0.95)

@@ -45,7 +45,7 @@ from salstats.studies.saporta2022.study_frames import (
     confidence_estimates,
     decreases,
     feature_slopes,
-    full_slice_of_main_and_people,
+    full_slice_scores_of_main_and_people,
     means,
     metric_rows,
     min_max_features,
@@ -86,7 +86,7 @@ HEADLINES = (
         "Extended Data 4",
         _MEAN_KEYS,
         lambda frames, inference: means(
-            metric_rows(full_slice_of_main_and_people(frames, inference), "iou"), inference
+            metric_rows(full_slice_scores_of_main_and_people(frames, inference), "iou"), inference
         ),
         needs=(FULL_SLICE,),
     ),
@@ -166,7 +166,7 @@ def published_beside_clustered(frames: StudyFrames) -> ItemResult:
         stub.append(_capitalized(" · ".join(distinct_names)))
     choices_shown = (_PUBLISHED_CHOICE, replace(_OTHER_CHOICE, heading="Patients as clusters"))
     is_percent = rows["item"] == "Extended Data 5-6"
-    main_decreases = rows[is_percent & (rows["method"] == frames.main)]
+    main_decreases = rows[is_percent & (rows["method"] == frames.main_method)]
     figure = None
     if len(main_decreases):
         estimates = _stacked_choices(main_decreases, main_decreases[["metric", "task"]], choices_shown)
@@ -503,7 +503,7 @@ def _s2_rows_of_slice_and_cutoffs(
 def _rows_of_main(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method."""
     rows = rows_of_main_and_people(frames, scores)
-    return rows[rows["method"] == frames.main]
+    return rows[rows["method"] == frames.main_method]
 
 
 def _estimates_over_all_tasks(estimates: pd.DataFrame) -> pd.DataFrame:

@@ -140,13 +140,11 @@ class StudyFrames:
     def __post_init__(self) -> None:
         """Set `marked_cases` from the scores, unless it is given."""
         if not self.marked_cases:
-            people = self.full[(self.full["method"] == HUMAN) & self.full["score"].notna()]
-            marked_cases = frozenset(self.scores["case"]) | frozenset(people["case"])
             # The dataclass is frozen, so that the field cannot be assigned.
-            object.__setattr__(self, "marked_cases", marked_cases)
+            object.__setattr__(self, "marked_cases", _marked_cases_of_scores(self.scores, self.full))
 
     @property
-    def main(self) -> str | None:
+    def main_method(self) -> str | None:
         """The saliency method of the single-method figures: the first."""
         for method in self.scores["method"]:
             if method != HUMAN:
@@ -172,6 +170,12 @@ class StudyFrames:
         counts = case_counts_of_each_task(self, min_positives)
         frames = self.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
         return replace(frames, all_tasks=self, counts=counts)
+
+
+def _marked_cases_of_scores(scores: pd.DataFrame, full_slice: pd.DataFrame) -> frozenset[str]:
+    """Return the cases of the true-positive slice, and those that people mark on the full slice."""
+    people = full_slice[(full_slice["method"] == HUMAN) & full_slice["score"].notna()]
+    return frozenset(scores["case"]) | frozenset(people["case"])
 
 
 def case_counts_of_each_task(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
@@ -258,7 +262,7 @@ def rows_with_first_value(scores: pd.DataFrame, column: str, by: list[str]) -> p
 def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method and of people."""
     rows = rows_of_first_models(scores)
-    return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
+    return rows[rows["method"].isin([frames.main_method, HUMAN])].reset_index(drop=True)
 
 
 def auroc_rows_of_images_or_patients(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
@@ -348,8 +352,8 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
     )
 
 
-def full_slice_of_main_and_people(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
-    """Return the full slice; as published, people's rows are limited to cases that they or the truth mark."""
+def full_slice_scores_of_main_and_people(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
+    """Return scores of the full slice; as published, people have only cases that they or the truth mark."""
     rows = rows_of_main_and_people(frames, frames.full)
     if not inference.published:
         return rows
@@ -437,7 +441,7 @@ def _outcome_slopes_with_bonferroni_p(
     them all. The column `reference` is left out, since the outcome's name says it.
     """
     if outcome.reference is None:
-        data = data[data["method"] == frames.main]
+        data = data[data["method"] == frames.main_method]
     slopes = regression_coefficients(data, formulas, inference, by="method", reference=outcome.reference)
     slopes = slopes[slopes["term"].isin(FEATURES)].reset_index(drop=True)
     slopes = ss.adjust(slopes, procedure="bonferroni", n_tests=len(FEATURES))
@@ -505,7 +509,7 @@ def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
     if metric == "iou" and FULL_SLICE in frames.available:
         scores = frames.full
     rows = metric_rows(rows_of_main_and_people(frames, scores), metric)
-    return rows[rows["method"] == frames.main].reset_index(drop=True)
+    return rows[rows["method"] == frames.main_method].reset_index(drop=True)
 
 
 def confidence_estimates(frames: StudyFrames, metric: str, inference: StudyInference) -> pd.DataFrame:

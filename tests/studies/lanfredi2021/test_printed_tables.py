@@ -21,7 +21,7 @@ from salstats.studies.lanfredi2021.printed_tables import (
     printed_numbers_of_table,
     printed_table_rows,
     scores_of_table,
-    study_scores,
+    split_scores_by_printed_table,
     table_means_with_study_interval,
 )
 
@@ -414,39 +414,41 @@ def sheet_scores(sheet="uniform", methods=("interobserver", "gradcam_wag"), **co
 
 
 def test_a_sheet_names_the_mixing_of_its_scores_but_not_of_the_baselines():
-    images = study_scores(sheet_scores()).table_1_3_4_scores
+    images = split_scores_by_printed_table(sheet_scores()).table_1_3_4_scores
     assert dict(zip(images["method"], images["mixing"], strict=True)) == {
         "interobserver": "", "gradcam_wag": "uniform"
     }  # fmt: skip
     assert set(images["sheet"]) == {"uniform"}
     assert set(images["subset"]) == {"all"}
     # another data set names no mixing
-    other = study_scores(sheet_scores("mine")).table_1_3_4_scores
+    other = split_scores_by_printed_table(sheet_scores("mine")).table_1_3_4_scores
     assert set(other["mixing"]) == {"", "as given"}
     assert set(other["sheet"]) == {"mine"}
     without = sheet_scores().drop(columns="dataset")
-    assert set(study_scores(without).table_1_3_4_scores["sheet"]) == {"as given"}
-    assert set(study_scores(without.assign(mixing="weighted")).table_1_3_4_scores["sheet"]) == {"weighted"}
+    assert set(split_scores_by_printed_table(without).table_1_3_4_scores["sheet"]) == {"as given"}
+    assert set(
+        split_scores_by_printed_table(without.assign(mixing="weighted")).table_1_3_4_scores["sheet"]
+    ) == {"weighted"}
 
 
 def test_images_with_a_label_are_those_of_table_2_and_the_others_those_of_the_other_tables():
     scores = sheet_scores(abnormal=[1, None, 0, None])
-    study = study_scores(scores)
+    study = split_scores_by_printed_table(scores)
     assert study.table_1_3_4_scores["case"].tolist() == ["j", "j"]
     assert study.table_2_scores["subset"].tolist() == ["abnormal", "normal"]
     # where all images have a label, all are in both
-    all_labelled = study_scores(sheet_scores(abnormal=1))
+    all_labelled = split_scores_by_printed_table(sheet_scores(abnormal=1))
     assert len(all_labelled.table_1_3_4_scores) == len(all_labelled.table_2_scores) == 4
-    assert study_scores(sheet_scores()).table_2_scores.empty
+    assert split_scores_by_printed_table(sheet_scores()).table_2_scores.empty
 
 
 def test_a_mixing_is_of_one_sheet():
     two = pd.concat([sheet_scores("mine"), sheet_scores("yours")], ignore_index=True)
     with raises(SalstatsError, column="dataset"):
-        study_scores(two)
+        split_scores_by_printed_table(two)
     # in the sheets of the study each mixing has its own
     sheets = pd.concat([sheet_scores("weighted"), sheet_scores("thresholded")], ignore_index=True)
-    study = study_scores(sheets)
+    study = split_scores_by_printed_table(sheets)
     rows = scores_of_table(study, "1")
     # every sheet repeats the baselines, of which those of the study's first sheet count
     assert rows.groupby("method")["sheet"].agg(set).to_dict() == {
@@ -455,7 +457,7 @@ def test_a_mixing_is_of_one_sheet():
 
 
 def test_means_of_a_table_have_the_studys_interval():
-    rows = table_means_with_study_interval(study_scores(sheet_scores()), "1")
+    rows = table_means_with_study_interval(split_scores_by_printed_table(sheet_scores()), "1")
     assert rows["method"].tolist() == ["interobserver", "gradcam_wag"]
     assert set(rows["table"]) == {"1"}
     # two images with 0.2 and 0.3: SD .1 / sqrt 2 over sqrt 2 images

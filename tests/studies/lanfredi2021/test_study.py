@@ -22,7 +22,7 @@ from salstats.studies.lanfredi2021 import (
     TABLE_SCORES,
 )
 from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions
-from salstats.studies.lanfredi2021.printed_tables import study_scores
+from salstats.studies.lanfredi2021.printed_tables import split_scores_by_printed_table
 
 STUDY = declarations.declaration_of("lanfredi2021")
 
@@ -102,7 +102,7 @@ def test_intervals_for_readers_need_readings_of_a_map_and_of_interobserver(metho
 
 def test_the_scores_are_the_embedded_ones_or_those_of_the_workbooks(monkeypatch, tmp_path):
     classification = pd.DataFrame({"model": ["wag"], "seed": ["1"], "auroc": [0.8]})
-    scores = study_scores(scores_of(), classification)
+    scores = split_scores_by_printed_table(scores_of(), classification)
     monkeypatch.setattr("salstats.studies.lanfredi2021.embedded_scores", lambda: scores)
     opened = STUDY.open(options_of())
     assert opened.load() is scores

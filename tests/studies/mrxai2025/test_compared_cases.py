@@ -14,7 +14,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     NO_REASON,
     NO_ROW,
     UNDEFINED_FOR_ALL,
-    failure_flags_by_case_and_tool,
+    case_and_tool_rows_with_failure_flags,
     keep_present_and_correct_cases,
     note_text,
     scores_at_worst,
@@ -72,7 +72,7 @@ def test_an_undefined_score_without_reason_counts_as_empty():
         scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a"
     ).compared
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_REASON]
-    assert failure_flags_by_case_and_tool(kept).set_index(["case", "method"])["empty"].to_dict() == {
+    assert case_and_tool_rows_with_failure_flags(kept).set_index(["case", "method"])["empty"].to_dict() == {
         ("x", "a"): False, ("x", "b"): False, ("y", "a"): True, ("y", "b"): False,
     }  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_a_row_that_is_not_there_is_an_explanation_not_given():
     kept = keep_present_and_correct_cases(given, reference="a").compared
     assert len(kept) == 4
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_ROW]
-    found = failure_flags_by_case_and_tool(kept).set_index(["case", "method"]).loc[("y", "b")]
+    found = case_and_tool_rows_with_failure_flags(kept).set_index(["case", "method"]).loc[("y", "b")]
     assert (bool(found["empty"]), bool(found["not_given"])) == (False, True)
 
 
@@ -92,7 +92,7 @@ def test_an_empty_mask_that_was_scored_is_taken_out_and_counted():
     kept = keep_present_and_correct_cases(given, reference="a").compared
     assert kept.query("case == 'y' and method == 'a'")["score"].isna().item()
     assert kept.query("case == 'y' and method == 'a'")["reason"].item() == EMPTY
-    assert failure_flags_by_case_and_tool(kept)["empty"].sum() == 1
+    assert case_and_tool_rows_with_failure_flags(kept)["empty"].sum() == 1
 
 
 def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():
@@ -185,10 +185,10 @@ def test_an_explanation_is_not_given_where_all_its_metrics_lack_a_score():
     rows += [("x", "b", "dice", NAN, NO_MAP), ("x", "b", "iou", 0.5, None)]
     rows += [("x", "c", "dice", NAN, EMPTY), ("x", "c", "iou", 0.5, None)]
     compared = pd.DataFrame(rows, columns=["case", "method", "metric", "score", "reason"])
-    flags = failure_flags_by_case_and_tool(compared).set_index("method")
+    flags = case_and_tool_rows_with_failure_flags(compared).set_index("method")
     assert flags["not_given"].to_dict() == {"a": True, "b": False, "c": False}
     assert flags["empty"].to_dict() == {"a": False, "b": False, "c": True}
-    assert list(failure_flags_by_case_and_tool(compared.assign(patient="p"))) == [
+    assert list(case_and_tool_rows_with_failure_flags(compared.assign(patient="p"))) == [
         "case", "patient", "method", "empty", "not_given"
     ]  # fmt: skip
 

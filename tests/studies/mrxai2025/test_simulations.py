@@ -16,7 +16,7 @@ from salstats.studies.mrxai2025.simulations import (
     VARIANT_NOTES,
     VARIANTS,
     plot_masks,
-    plot_simulated_score_curves,
+    plot_measures_by_mask_size_or_shift,
     signed_text,
     steps_note,
 )
@@ -65,21 +65,21 @@ def test_every_panel_has_the_truth_and_its_explanation_where_they_are(series):
 
 
 def test_every_curve_has_its_nine_points(scores):
-    data = plot_simulated_score_curves(of(scores, ["size_piecewise"])).data
+    data = plot_measures_by_mask_size_or_shift(of(scores, ["size_piecewise"])).data
     assert set(data.groupby("measure", observed=True).size()) == {9}
     assert data["measure"].nunique() == 9
     np.testing.assert_array_equal(data["x"], data["scale"])
 
 
 def test_a_curve_that_another_would_hide_is_left_out_and_said(scores):
-    figure = plot_simulated_score_curves(of(scores, ["distance"]))
+    figure = plot_measures_by_mask_size_or_shift(of(scores, ["distance"]))
     assert figure.data["measure"].nunique() == 7
     assert "PDC without size penalty is the same" in figure.labels.caption.replace("\n", " ")
     np.testing.assert_array_equal(figure.data["x"], figure.data["shift"])
 
 
 def test_shares_and_distances_have_panels_of_their_own(scores):
-    data = plot_simulated_score_curves(of(scores, ["both_linear_truth1", "both_piecewise"])).data
+    data = plot_measures_by_mask_size_or_shift(of(scores, ["both_linear_truth1", "both_piecewise"])).data
     units = data.groupby("panel", observed=True)["distance_unit"].agg(lambda u: set(u.fillna("share")))
     assert len(units) == 4
     assert sorted(map(sorted, units)) == [["px"], ["px"], ["share"], ["share"]]
@@ -129,7 +129,7 @@ def test_masks_are_counted_step_by_step(items, series):
 
 def test_axes_of_agreement_end_at_1_and_those_of_distance_at_the_largest(scores):
     rows = of(scores, ["size_linear"])
-    figure = plot_simulated_score_curves(rows)
+    figure = plot_measures_by_mask_size_or_shift(rows)
     blanks = [layer._data for layer in figure.layers if type(layer.geom).__name__ == "geom_blank"]
     tops = blanks[0].groupby("panel", observed=True)["top"].agg(set)
     assert tops.to_list() == [{1.0}, {rows["score"].max()}]
@@ -140,7 +140,7 @@ def test_axes_of_agreement_end_at_1_and_those_of_distance_at_the_largest(scores)
 
 def test_along_an_axis_of_shifts_sizes_that_change_are_said(scores):
     captions = {
-        name: " ".join(plot_simulated_score_curves(of(scores, [name])).labels.caption.split())
+        name: " ".join(plot_measures_by_mask_size_or_shift(of(scores, [name])).labels.caption.split())
         for name in ("distance", "both_linear_truth1", "size_linear")
     }
     assert "the size grows from 0.6 to 1.7" in captions["both_linear_truth1"]

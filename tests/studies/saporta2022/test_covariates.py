@@ -9,7 +9,7 @@ import pytest
 
 from salstats.studies.saporta2022.covariates import (
     effect_of_feature_scale_on_slopes_note,
-    overall_slope_among_tasks_note,
+    overall_slope_relative_to_tasks_note,
 )
 from salstats.studies.saporta2022.study_frames import FEATURES, SCALED_OVER_ALL_TASKS, SCALED_PER_TASK
 
@@ -127,7 +127,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
     found = pd.DataFrame(
         {"term": "slope", "task": ["a", "b", "Overall"], "estimate": [0.211, 1.974, overall]}
     )
-    said = overall_slope_among_tasks_note(found)
+    said = overall_slope_relative_to_tasks_note(found)
     assert said == f"the overall slope, {overall:.3f}, lies {place} of the tasks, 0.211 to 1.974"
 
 
@@ -154,7 +154,7 @@ def test_true_negatives_are_not_drawn_nor_counted_as_missing(drawn_frames, make)
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_confidence_of_two_cases_a_task_is_drawn_without_lines(drawn_frames, make):
     known = drawn_frames.full[
-        (drawn_frames.full["method"] == drawn_frames.main) & drawn_frames.full["score"].notna()
+        (drawn_frames.full["method"] == drawn_frames.main_method) & drawn_frames.full["score"].notna()
     ]
     few = known.groupby("task").head(2).reset_index(drop=True)
     item = make(replace(drawn_frames, full=few), "table_3")["table_3"]
@@ -166,12 +166,12 @@ def test_confidence_of_two_cases_a_task_is_drawn_without_lines(drawn_frames, mak
 
 def test_a_single_task_has_no_overall_slope_beside_it():
     found = pd.DataFrame({"term": "slope", "task": ["a", "Overall"], "estimate": [0.2, 0.3]})
-    assert overall_slope_among_tasks_note(found) == "there is one task"
+    assert overall_slope_relative_to_tasks_note(found) == "there is one task"
     two = pd.concat([found, found.head(1).assign(task="b")], ignore_index=True)
-    assert overall_slope_among_tasks_note(two[two["task"] != "Overall"]) == "there is one task"
+    assert overall_slope_relative_to_tasks_note(two[two["task"] != "Overall"]) == "there is one task"
     # correlations are no slopes
     correlations = two.assign(term="spearman", estimate=9.0)
-    assert overall_slope_among_tasks_note(pd.concat([correlations, two])).endswith("0.200 to 0.200")
+    assert overall_slope_relative_to_tasks_note(pd.concat([correlations, two])).endswith("0.200 to 0.200")
 
 
 def test_signs_turn_only_where_both_intervals_exclude_0():

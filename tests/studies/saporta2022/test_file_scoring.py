@@ -32,7 +32,7 @@ from salstats.studies.saporta2022.file_scoring import (
     score_and_tune,
     series_of_each_row,
     smoothing_colormap,
-    study_of_main_and_people,
+    study_of_main_series_and_people,
     true_positive_slice,
     warn_of_shared_cases,
 )
@@ -477,10 +477,13 @@ def test_what_a_study_meets_follows_from_its_series():
 def test_single_method_items_are_of_the_first_series_that_is_not_people(drawn_study):
     study = study_of_series("ig", "cam")
     assert str(main_series(study)) == "ig"
-    assert [str(series) for series in study_of_main_and_people(study).series] == ["ig"]
+    assert [str(series) for series in study_of_main_series_and_people(study).series] == ["ig"]
     human = drawn_study.select(methods=["human"])
     assert main_series(human) is None
-    assert {series.method for series in study_of_main_and_people(drawn_study).series} == {"human", "saliency"}
+    assert {series.method for series in study_of_main_series_and_people(drawn_study).series} == {
+        "human",
+        "saliency",
+    }
 
 
 def test_mask_options_of_the_main_series_are_by_task():

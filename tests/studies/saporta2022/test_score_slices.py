@@ -259,7 +259,7 @@ def test_patients_are_found_in_names_or_are_said_to_be_unknown(scores):
 def test_the_main_method_is_the_one_that_is_named(scores):
     two = pd.concat([scores, scores[scores["method"] == METHOD].assign(method="rise")], ignore_index=True)
     for options, main in ((options_of(), METHOD), (options_of(main="rise"), "rise")):
-        assert full_and_true_positive_scores(two, options).frames(options).main == main
+        assert full_and_true_positive_scores(two, options).frames(options).main_method == main
     # people are no saliency method, whose maps the items could show
     for other in ("lrp", "human"):
         with raises(SalstatsError, option="main", value=other, choices=("gradcam", "rise")):

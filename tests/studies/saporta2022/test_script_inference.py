@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.errors import SalstatsError
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.script_inference import (
-    bootstrap_as_published,
+    bootstrap_replicates_as_published,
     coefficient_texts_as_published,
     decrease_of_replicates,
     percent_decrease_as_published,
@@ -41,7 +41,7 @@ def test_limits_are_order_statistics_of_each_methods_own_replicates():
     scores = pd.DataFrame(rows, columns=["case", "method", "score"]).assign(metric="iou", task="x")
     found = summarize_as_published(scores, n_replicates=40)
     assert found["method"].tolist() == ["a", "b"]
-    replicates = bootstrap_as_published(scores, n_replicates=40)
+    replicates = bootstrap_replicates_as_published(scores, n_replicates=40)
     assert replicates["method"].tolist() == ["a"] * 40 + ["b"] * 40
     for row in found.itertuples():
         own = scores.loc[scores["method"] == row.method, "score"].to_numpy()
@@ -77,7 +77,7 @@ def test_of_a_task_limits_are_rounded_as_proportions_and_of_the_average_means_ar
 
 def test_replicates_are_those_of_the_script(expected, oracle):
     rows = oracle.scores[oracle.scores["metric"] == "iou"]
-    replicates = bootstrap_as_published(rows)
+    replicates = bootstrap_replicates_as_published(rows)
     drawn = pd.read_csv(expected / "eval_tp" / "iou_bootstrap_results_per_cxr.csv")
     own = replicates[replicates["method"] == METHOD]
     own = own.pivot(index="replicate", columns="task", values="estimate")

@@ -30,7 +30,7 @@ from salstats.studies.saporta2022.study_frames import (
     decreases,
     drop_absent_findings,
     feature_slopes,
-    full_slice_of_main_and_people,
+    full_slice_scores_of_main_and_people,
     has_finding,
     means,
     min_max_features,
@@ -49,7 +49,7 @@ BOTH = pytest.mark.parametrize("published", [True, False])
 
 def test_leaving_a_task_out_does_not_change_which_cases_people_saw(whole):
     some = whole.with_tasks(["Edema", "Atelectasis"])
-    rows = full_slice_of_main_and_people(some, StudyInference(True))
+    rows = full_slice_scores_of_main_and_people(some, StudyInference(True))
     # the rows of the second reader's file, over which the scripts resample
     assert rows.groupby("method")["case"].nunique().to_dict() == {METHOD: 200, "human": 179}
 
@@ -249,9 +249,9 @@ def test_findings_are_told_by_their_label_or_else_by_their_area():
 
 def test_the_main_method_is_the_first_that_is_not_people():
     frames = hand_made()
-    assert frames.main == "cam"
+    assert frames.main_method == "cam"
     people = frames.scores[frames.scores["method"] == "human"]
-    assert replace(frames, scores=people).main is None
+    assert replace(frames, scores=people).main_method is None
 
 
 def test_marked_cases_are_those_of_the_truth_and_of_peoples_marks():
