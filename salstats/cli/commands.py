@@ -14,7 +14,7 @@ from salstats.cli import runs
 from salstats.cli.display_kinds import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.option_help import DISPLAY, FILES, MODELS, PLANNING, SCORING, STATISTICS
 from salstats.cli.signatures import RARE, Option, argument, option, options_of
-from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, CommandRun, Source, read_frame
+from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, CommandRun, Source, read_frame_of_earlier_command
 from salstats.display.tables.file_formats import TABLE_SUFFIXES
 
 
@@ -453,7 +453,12 @@ COMMANDS = (
         "table",
         "report",
         "save_table",
-        Source("FRAME", "Output file of a command such as summarize.", TABLES.options, read_frame),
+        Source(
+            "FRAME",
+            "Output file of a command such as summarize.",
+            TABLES.options,
+            read_frame_of_earlier_command,
+        ),
         "means.csv --label gradcam=Grad-CAM -o table.docx",
         run=run_table,
         output_help=f"Write {', '.join(TABLE_SUFFIXES)}; else print it.",
@@ -465,7 +470,12 @@ COMMANDS = (
         "plot",
         "report",
         "save_figure",
-        Source("FRAME", "Output file of a command such as decrease.", FIGURES.options, read_frame),
+        Source(
+            "FRAME",
+            "Output file of a command such as decrease.",
+            FIGURES.options,
+            read_frame_of_earlier_command,
+        ),
         "decrease.csv -o fig.pdf --width single",
         run=run_plot,
         output_help="Write .pdf, .svg, .eps, .png or .tif, and the caption as .txt.",

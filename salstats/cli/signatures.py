@@ -291,8 +291,8 @@ def _typer_settings(value_type: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _ValueReader:
-    """Reader of the text of an option: typer's type, and a conversion of what typer returns."""
+class _TypeAndConversion:
+    """Type of an option as typer reads it, and a conversion of what typer returns."""
 
     #: Type that typer reads.
     value_type: Any
@@ -304,15 +304,15 @@ class _ValueReader:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _value_reader(parameter: inspect.Parameter, flag: str) -> _ValueReader:
-    """Choose the reader of an option by the annotation of its parameter."""
+def _option_type_and_conversion(parameter: inspect.Parameter, flag: str) -> _TypeAndConversion:
+    """Choose how an option is read and converted, by the annotation of its parameter."""
     name = parameter.name
     types = _types_in_union(parameter.annotation)
     if bool in types:
-        return _ValueReader(bool | None if type(None) in types else bool)  # a switch
+        return _TypeAndConversion(bool | None if type(None) in types else bool)  # a switch
     if name in _FORMS and _takes_text_of_form(name, types):
         form = _FORMS[name]
-        return _ValueReader(
+        return _TypeAndConversion(
             str | None if name in _SINGLE_TEXT else list[str] | None,
             partial(form.parse, flag=flag, example=form.example),
             form.example,
@@ -321,17 +321,19 @@ def _value_reader(parameter: inspect.Parameter, flag: str) -> _ValueReader:
     type_names = {getattr(value_type, "__name__", "") for value_type in types}
     if name not in _FORMS and "DataFrame" in type_names:
         # the command line takes the file of a frame
-        return _ValueReader(Path | None)
+        return _TypeAndConversion(Path | None)
     for numeric in (int, float):
         if _is_list_of(types, numeric):
-            return _ValueReader(list[str] | None, partial(numbers, flag=flag, number_type=numeric))
+            return _TypeAndConversion(list[str] | None, partial(numbers, flag=flag, number_type=numeric))
     if _takes_many(types):
-        return _ValueReader(list[str] | None, split)
-    return _single_value_reader(parameter, types, flag)
+        return _TypeAndConversion(list[str] | None, split)
+    return _single_value_type_and_conversion(parameter, types, flag)
 
 
-def _single_value_reader(parameter: inspect.Parameter, types: Sequence[Any], flag: str) -> _ValueReader:
-    """Return the reader of an option that takes one number, text or path."""
+def _single_value_type_and_conversion(
+    parameter: inspect.Parameter, types: Sequence[Any], flag: str
+) -> _TypeAndConversion:
+    """Choose how an option that takes one number, text or path is read and converted."""
     value_type: Any = Path
     for simple in (int, float, str):
         if simple in types:
@@ -341,10 +343,10 @@ def _single_value_reader(parameter: inspect.Parameter, types: Sequence[Any], fla
         value_type = value_type | None
     numeric = _numeric_type(value_type)
     if numeric is None:
-        return _ValueReader(value_type)
+        return _TypeAndConversion(value_type)
     if str in types:
-        return _ValueReader(value_type, number_or_text)
-    return _ValueReader(value_type, partial(number, flag=flag, number_type=numeric))
+        return _TypeAndConversion(value_type, number_or_text)
+    return _TypeAndConversion(value_type, partial(number, flag=flag, number_type=numeric))
 
 
 def _takes_text_of_form(name: str, types: Sequence[Any]) -> bool:
@@ -359,13 +361,13 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
     """Make the option of one parameter."""
     name = parameter.name
     default = parameter.default
-    reader = _value_reader(parameter, flag)
-    value_type = reader.value_type
-    settings = _typer_settings(value_type) | dict(reader.settings)
+    type_and_conversion = _option_type_and_conversion(parameter, flag)
+    value_type = type_and_conversion.value_type
+    settings = _typer_settings(value_type) | dict(type_and_conversion.settings)
     takes_list = value_type == list[str] | None
     help_text = option_text.sentence_with_choices()
-    if reader.example:
-        help_text = f"{help_text} Example: {reader.example}."
+    if type_and_conversion.example:
+        help_text = f"{help_text} Example: {type_and_conversion.example}."
     if takes_list and isinstance(default, tuple) and default and has_default:
         help_text = f"{help_text} (default: {','.join(map(str, default))})"
     if takes_list or not has_default:
@@ -387,7 +389,7 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
         annotation=Annotated[value_type, info],
         default=default,
     )
-    convert = _accepting_none(parameter, _skipping_none(reader.convert), option_text.choices)
+    convert = _accepting_none(parameter, _skipping_none(type_and_conversion.convert), option_text.choices)
     return Option(name, on_flag, typer_parameter, convert)
 
 

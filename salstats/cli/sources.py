@@ -196,8 +196,8 @@ def _gaze_options() -> list[Option]:
     return options_of(ss.read_gaze, texts=STUDIES, panel="Reading the recordings")
 
 
-def read_frame(run: CommandRun) -> "pd.DataFrame":
-    """Read the frame of another command."""
+def read_frame_of_earlier_command(run: CommandRun) -> "pd.DataFrame":
+    """Read the frame that an earlier command wrote."""
     return read_written_frame(
         run.path, **{name: v for name, v in run.reading.items() if name in TEXT_OPTIONS}
     )

@@ -78,7 +78,7 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
 
     def record_and_copy(name: str, output: Any) -> torch.Tensor | None:
         """Record the output of a layer; return the copy that replaces it, None if it is not a tensor."""
-        grid = _grid_array(output, request)
+        grid = _layer_values_as_grid(output, request)
         grids[name] = grid
         if len(grid) != len(images):
             raise ShapeError(
@@ -112,11 +112,11 @@ def _model_outputs(request: Request, images: torch.Tensor, n_expected: int) -> t
         return check_outputs(request.model(images.clone()), n_expected)
 
 
-def _grid_array(output: Any, request: Request) -> np.ndarray:
+def _layer_values_as_grid(layer_output_or_gradient: Any, request: Request) -> np.ndarray:
     """Copy the output of a layer, or its gradient, as a grid in a type of number that NumPy has."""
-    grid = output
+    grid = layer_output_or_gradient
     if request.reshape is not None:
-        grid = request.reshape(output)
+        grid = request.reshape(layer_output_or_gradient)
     number_type = grid.dtype
     if number_type in (torch.float16, torch.bfloat16):
         number_type = torch.float32
@@ -156,7 +156,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
                 selection = rows
             for (layer, layer_maps), gradient in zip(maps.items(), layer_gradients, strict=True):
                 grids = activations.grids[layer][selection]
-                gradients = _grid_array(gradient, request)[selection]
+                gradients = _layer_values_as_grid(gradient, request)[selection]
                 # values that are not finite are reported, with their image, where maps are checked
                 with np.errstate(all="ignore"):
                     weights = weight_formula(grids, gradients)

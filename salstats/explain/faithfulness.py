@@ -275,7 +275,7 @@ def _curve_frame(
     targets = labels.targets
     if targets is None:
         targets = _output_index_of_each_image(network, keys)
-    return _curves_of_images(
+    return _curve_points_of_maps(
         module, ImagesAndMaps(stack, keys, targets, checked_maps), options, progress=options.progress
     )
 
@@ -338,15 +338,15 @@ def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOp
         progress_counter(len(folder_maps), options.progress_bar_label, progress=options.progress) as advance,
     ):
         for images_and_maps in folder_maps.cases():
-            frames.append(_curves_of_images(module, images_and_maps, options))
+            frames.append(_curve_points_of_maps(module, images_and_maps, options))
             advance(1)
     return pd.concat(frames, ignore_index=True)
 
 
-def _curves_of_images(
+def _curve_points_of_maps(
     model: nn.Module, images_and_maps: ImagesAndMaps, options: _CurveOptions, *, progress: bool = False
 ) -> pd.DataFrame:
-    """Compute the curves of the maps of some images, as a frame with a row per map and point."""
+    """Compute the points of the curves of maps, as a frame with a row per map and point."""
     images, keys, targets, maps = images_and_maps
     baseline = check_baseline(options.baseline, tuple(images.shape), options.kernel, options.sigma)
     batch_size = check_count(options.batch_size, "batch_size")

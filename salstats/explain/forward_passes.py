@@ -256,7 +256,7 @@ class Passes:
             try:
                 return self.forward(images.contiguous(memory_format=torch.channels_last), size)
             except (SalstatsError, RuntimeError) as error:
-                if not _is_view_error(error):
+                if not _is_error_of_reshaping_by_view(error):
                     raise
                 _CHANNELS_FIRST_ONLY.add(self.model)
         if images.shape[1] == 1:
@@ -265,7 +265,7 @@ class Passes:
         return self.forward(images.contiguous(), size)
 
 
-def _is_view_error(error: Exception) -> bool:
+def _is_error_of_reshaping_by_view(error: Exception) -> bool:
     """Return whether torch could not `view` a tensor, by its message: it raises a plain RuntimeError."""
     cause: BaseException | None = error
     if isinstance(error, SalstatsError):

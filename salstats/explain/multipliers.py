@@ -362,7 +362,7 @@ def _zeros_whose_gradient_is_change_ratio(
     return slope * zeros.gather(-1, indices)
 
 
-def _softmax_result(step: _Step, references: _References) -> torch.Tensor:
+def _softmax_with_multipliers_as_gradient(step: _Step, references: _References) -> torch.Tensor:
     """Return a softmax, with multipliers by the logarithmic mean of its results for image and baseline.
 
     With results p and q of image and baseline the logarithmic mean is L = (p - q) / (log p - log q), and
@@ -390,7 +390,7 @@ _RULES: dict[str, Callable[[_Step, _References], torch.Tensor]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise_result),
     **{name: partial(_product_with_averaged_gradients, multiply) for name, multiply in _PRODUCTS.items()},
     **{name: partial(_max_pool_result, getattr(functional, name)) for name in _MAX_POOLS},
-    "softmax": _softmax_result,
+    "softmax": _softmax_with_multipliers_as_gradient,
 }
 
 

@@ -144,7 +144,9 @@ def rise_masks(
             generator = request.generator(indices[0])
             for masks, outputs in masks_and_outputs(request, image, baseline_pixels, generator):
                 # (masks, targets of this image)
-                passes = _is_target_kept_behind_mask(outputs, output_indices[indices], probability, cutoff)
+                passes = _has_each_mask_kept_each_target(
+                    outputs, output_indices[indices], probability, cutoff
+                )
                 n_passing[indices] += passes.sum(axis=0)
                 if regions is not None:
                     region_weights = regions[indices].reshape(len(indices), -1)
@@ -170,12 +172,12 @@ def rise_masks(
     return pd.DataFrame(columns | {"probability": probability, "baseline": baseline})
 
 
-def _is_target_kept_behind_mask(
-    outputs_behind_masks: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float
+def _has_each_mask_kept_each_target(
+    outputs_behind_masks: torch.Tensor, targets: np.ndarray, probability: str, cutoff_unless_softmax: float
 ) -> np.ndarray:
     """Return True where a mask passes for a target, shape (masks, targets).
 
-    With "softmax" the target's output is then the largest, else its probability is at least `cutoff`.
+    With "softmax" the target's output is then the largest, else its probability is at least the cutoff.
     SalstatsError if an output is NaN.
     """
     if torch.isnan(outputs_behind_masks).any():
@@ -189,7 +191,9 @@ def _is_target_kept_behind_mask(
         )
     if probability == "softmax":
         return np.asarray(outputs_behind_masks.argmax(dim=1).numpy()[:, None] == targets)
-    return np.asarray(to_probabilities(outputs_behind_masks, probability).numpy()[:, targets] >= cutoff)
+    return np.asarray(
+        to_probabilities(outputs_behind_masks, probability).numpy()[:, targets] >= cutoff_unless_softmax
+    )
 
 
 def _region_weights(region: Any, images: torch.Tensor) -> np.ndarray:

@@ -77,8 +77,8 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     }
 
 
-def min_rectangle_corners_of_longest_contour(mask: np.ndarray) -> np.ndarray:
-    """Return the smallest rectangle around a finding's dominant instance, as `shape_features` measures it.
+def min_rectangle_closed_outline_row_col(mask: np.ndarray) -> np.ndarray:
+    """Return the smallest rectangle around the longest contour of a mask, as `shape_features` measures it.
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).
     It runs through the centres of the boundary pixels. Shape (0, 2) where the mask is empty.

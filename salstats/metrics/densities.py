@@ -90,16 +90,19 @@ def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.
     return np.asarray(np.clip(products / norms / sqrt(squares), -1, 1))
 
 
-def as_density(pixels: PixelValues, *, minimum: float = 0.0, constant: str = "nan") -> PixelShares | None:
+def as_density(
+    pixels: PixelValues, *, added_to_each_pixel: float = 0.0, constant: str = "nan"
+) -> PixelShares | None:
     """Return a map as a density of sum 1; None for a constant map that counts as undefined.
 
     A map that is negative somewhere is raised until its smallest value is 0, as in pysaliency; one that is
-    not stays where it is. A minimum is added to every pixel after that and before the division, in the map's
+    not stays where it is. `added_to_each_pixel` is added after that and before the division, in the map's
     own unit. With `constant="uniform"` a constant map, even one of zeros, is the uniform density, as in
     pysaliency.
     """
     check_choice(constant, CONSTANT_MAP_READINGS, "constant")
-    minimum = check_number(minimum, "minimum")
+    # metrics have it as an option called `minimum`
+    minimum = check_number(added_to_each_pixel, "minimum")
     if not pixels.is_constant:
         return PixelShares(pixels, raised=-min(pixels.lowest, 0.0), minimum=minimum)
     if constant == "uniform":

@@ -84,8 +84,8 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     return float(min(max(inside / total, 0.0), 1.0))
 
 
-class _Segments(NamedTuple):
-    """Vertical segments of pixels that make up the truth: runs cut at the ends of columns; one row each."""
+class _ColumnPieces(NamedTuple):
+    """Pieces of the runs of pixels of the truth, each within one column of the image."""
 
     #: Column of the image.
     col: np.ndarray
@@ -95,21 +95,21 @@ class _Segments(NamedTuple):
     bottom: np.ndarray
 
 
-def _vertical_segments(starts: np.ndarray, ends: np.ndarray, height: int) -> _Segments:
-    """Cut runs of pixels, counted down the columns of an image of some height, into vertical segments.
+def _runs_cut_at_column_ends(run_starts: np.ndarray, run_ends: np.ndarray, height: int) -> _ColumnPieces:
+    """Cut runs of pixels, counted down the columns of an image of some height, where columns end.
 
-    `starts` are the first pixels of the runs, `ends` the pixels after the last.
+    `run_starts` are the first pixels of the runs, `run_ends` the pixels after the last.
     """
-    first_col = starts // height
-    last_col = (ends - 1) // height
-    n_segments = last_col - first_col + 1
-    run_of_segment = np.repeat(np.arange(len(starts)), n_segments)
-    first_segment_of_run = np.cumsum(n_segments) - n_segments
-    number_in_run = np.arange(len(run_of_segment)) - first_segment_of_run[run_of_segment]
-    col = first_col[run_of_segment] + number_in_run
-    top = np.maximum(starts[run_of_segment] - col * height, 0)
-    bottom = np.minimum(ends[run_of_segment] - col * height, height)
-    return _Segments(col, top, bottom)
+    first_col = run_starts // height
+    last_col = (run_ends - 1) // height
+    n_pieces = last_col - first_col + 1
+    run_of_piece = np.repeat(np.arange(len(run_starts)), n_pieces)
+    first_piece_of_run = np.cumsum(n_pieces) - n_pieces
+    number_in_run = np.arange(len(run_of_piece)) - first_piece_of_run[run_of_piece]
+    col = first_col[run_of_piece] + number_in_run
+    top = np.maximum(run_starts[run_of_piece] - col * height, 0)
+    bottom = np.minimum(run_ends[run_of_piece] - col * height, height)
+    return _ColumnPieces(col, top, bottom)
 
 
 def _sum_inside_runs(
@@ -125,12 +125,12 @@ def _sum_inside_runs(
     (1 - p_i) s[low_i] + p_i s[high_i], for the samples s of the map in this column. The sum from row 0 to
     a row is linear in s, and the sum over a segment is the difference of two such sums.
     """
-    segments = _vertical_segments(starts, ends, height=len(rows.low))
+    pieces = _runs_cut_at_column_ends(starts, ends, height=len(rows.low))
     # samples down the columns of the image that the truth touches, from the first that it needs to the last
-    first_sample = int(rows.low[segments.top.min()])
-    last_sample = int(rows.high[segments.bottom.max() - 1])
+    first_sample = int(rows.low[pieces.top.min()])
+    last_sample = int(rows.high[pieces.bottom.max() - 1])
     used_samples = slice(first_sample, last_sample + 1)
-    touched_cols, col_index = np.unique(segments.col, return_inverse=True)
+    touched_cols, col_index = np.unique(pieces.col, return_inverse=True)
     map_columns = np.ascontiguousarray(positive_map[used_samples].T)
     high_share = cols.fraction[touched_cols, None]
     # (touched columns, used samples): interpolated between two columns of the map
@@ -164,8 +164,8 @@ def _sum_inside_runs(
         sums += shares_remaining * high_sample
         return sums
 
-    bottom_sums = sums_over_pixels_above(segments.bottom, segments.bottom - 1)
-    top_sums = sums_over_pixels_above(segments.top, segments.top)
+    bottom_sums = sums_over_pixels_above(pieces.bottom, pieces.bottom - 1)
+    top_sums = sums_over_pixels_above(pieces.top, pieces.top)
     return float((bottom_sums - top_sums).sum())
 
 

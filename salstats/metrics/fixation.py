@@ -276,7 +276,7 @@ def kl(
     pixels = checked_pixels(saliency)
     truth = checked_density_pixels(density, pixels.shape)
     epsilon = check_number(epsilon, "epsilon")
-    shares = as_density(pixels, minimum=minimum, constant=constant)
+    shares = as_density(pixels, added_to_each_pixel=minimum, constant=constant)
     if shares is None:
         return float("nan")
     true_shares = PixelShares(truth, minimum=minimum)

@@ -255,7 +255,7 @@ def information_gain(
     baseline_shares = None
     if baseline is not None:
         baseline_shares = PixelShares(checked_density_pixels(baseline, shape, "baseline"))
-    density = as_density(saliency, minimum=minimum, constant=constant)
+    density = as_density(saliency, added_to_each_pixel=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
     # shares of the baseline at the fixated pixels; the uniform density has one share everywhere

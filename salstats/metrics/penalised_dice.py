@@ -105,7 +105,7 @@ def pdc(
         if undefined == "worst":
             return 0.0
         return float("nan")
-    areas = _mask_components_with_truth_overlap(predicted[box], reference[box], separate=components == "mean")
+    areas = _mask_areas_with_truth_overlap(predicted[box], reference[box], split_mask=components == "mean")
     n_truth = np.count_nonzero(reference)
     truth_centre = np.array(ndimage.center_of_mass(reference[box]))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
@@ -129,7 +129,7 @@ def pdc(
     return float(((placement + dice) / 2).mean())
 
 
-class _MaskComponents(NamedTuple):
+class _MaskAreas(NamedTuple):
     """Connected areas of a mask that are compared with the truth one by one."""
 
     #: Number of pixels of each area, (n_areas,).
@@ -140,12 +140,13 @@ class _MaskComponents(NamedTuple):
     n_overlap: np.ndarray
 
 
-def _mask_components_with_truth_overlap(
-    mask: np.ndarray, truth: np.ndarray, *, separate: bool
-) -> _MaskComponents:
-    """Return the separate areas of a mask (8 neighbours), or the mask as one area."""
-    if not separate:
-        return _MaskComponents(
+def _mask_areas_with_truth_overlap(mask: np.ndarray, truth: np.ndarray, *, split_mask: bool) -> _MaskAreas:
+    """Return the areas of a mask with their overlap with the truth.
+
+    A mask that is split has its separate areas (8 neighbours), else the whole mask is one area.
+    """
+    if not split_mask:
+        return _MaskAreas(
             n_pixels=np.array([np.count_nonzero(mask)], dtype=np.float64),
             centres=np.array([ndimage.center_of_mass(mask)]),
             n_overlap=np.array([np.count_nonzero(mask & truth)]),
@@ -153,7 +154,7 @@ def _mask_components_with_truth_overlap(
     pixels = np.ascontiguousarray(mask).view(np.uint8)
     n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(pixels, connectivity=8)
     # label 0 is the background; OpenCV's centres are (x, y), which is (col, row)
-    return _MaskComponents(
+    return _MaskAreas(
         n_pixels=stats[1:, cv2.CC_STAT_AREA].astype(np.float64),
         centres=centres[1:, ::-1],
         n_overlap=np.bincount(labels[truth], minlength=n_labels)[1:],

@@ -169,12 +169,12 @@ def direction(name: object) -> int:
     return 0 if metric is None else metric.direction
 
 
-def may_have_true_zero(name: str) -> bool:
+def may_have_meaningful_ratios(metric_name: str) -> bool:
     """Return True if a ratio of two means of this metric has a meaning, or the metric is unknown.
 
     The metric may have its name in papers and other packages.
     """
-    metric = registered_metric(_NAMES_HERE.get(name.lower(), name))
+    metric = registered_metric(_NAMES_HERE.get(metric_name.lower(), metric_name))
     return metric is None or metric.true_zero
 
 

@@ -117,7 +117,7 @@ def study_from_arrays(  # noqa: C901, PLR0912
     for (case, task, method), saliency in maps.items():
         read = partial(_map_content, prob.get((case, task)), saliency)
         predictions[case].append(Prediction(task, Series(method), read, "arrays"))
-    checked_points = _checked_points(points or {})
+    checked_points = _row_col_points_of_checked_shape(points or {})
     has_people = human is not None or points is not None
     if has_people:
         for case, task in product(predictions, tasks):
@@ -204,7 +204,7 @@ def _check_maps_are_2d_and_not_human(maps: Mapping[CaseTaskName, np.ndarray]) ->
             )
 
 
-def _checked_points(points: Mapping[CaseTask, np.ndarray]) -> dict[CaseTask, np.ndarray]:
+def _row_col_points_of_checked_shape(points: Mapping[CaseTask, np.ndarray]) -> dict[CaseTask, np.ndarray]:
     """Return points as float arrays of shape (k, 2); raise where they have another shape."""
     checked = {}
     for pair, rows_and_columns in points.items():

@@ -50,8 +50,10 @@ class Annotation(NamedTuple):
     row_location: str
 
 
-def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -> dict[str, Annotation]:
-    """Read the annotations in CSV files, by the image's name in `img_idx`, in the order of the rows.
+def read_mask_or_boxes_by_image_name(
+    files: Sequence[Path], *, threshold: float | None = None
+) -> dict[str, Annotation]:
+    """Read the mask or boxes of each image, by its name in `img_idx`, in the order of the rows of CSV files.
 
     A file has a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`, a JSON
     list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin, ymin, xmax, ymax.
@@ -148,7 +150,10 @@ def _numbered_image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[
 
 
 def mask_from_json_rows(text: str, location: str = "mask", threshold: float | None = None) -> Rle:
-    """Return the mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`."""
+    """Return the mask that a JSON array of rows holds; see `read_mask_or_boxes_by_image_name`.
+
+    Raises InputFileError where it holds none.
+    """
     numbers = _array_from_json_digits(text)
     if numbers is None:
         numbers = _array_from_json(text, location)

@@ -132,7 +132,7 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
     dictionary_columns = [
         field.name
         for field, column in zip(schema, pages, strict=True)
-        if _is_text(field.type) and not column.has_delta_text
+        if _is_string_or_large_string(field.type) and not column.has_delta_text
     ]
     parquet_file = parquet.ParquetFile(
         pa.BufferReader(data), page_checksum_verification=True, read_dictionary=dictionary_columns
@@ -164,8 +164,8 @@ def _batches_within_memory_limit(
         yield batch
 
 
-def _is_text(arrow_type: Any) -> bool:
-    """Return whether a type of pyarrow is a type of text."""
+def _is_string_or_large_string(arrow_type: Any) -> bool:
+    """Return whether a type of pyarrow is text, not coded as a dictionary."""
     from pyarrow import types
 
     return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
@@ -182,7 +182,7 @@ def _with_coded_text_and_float_decimals(
         column = table.column(position)
         if pa.types.is_decimal(field.type):
             table = table.set_column(position, field.name, column.cast(pa.float64()))
-        elif pa.types.is_dictionary(field.type) and _is_text(field.type.value_type):
+        elif pa.types.is_dictionary(field.type) and _is_string_or_large_string(field.type.value_type):
             text_positions.append(position)
         elif pa.types.is_dictionary(field.type):
             table = table.set_column(position, field.name, column.cast(field.type.value_type))

@@ -205,7 +205,7 @@ class _Unpickler(_PythonUnpickler):
         """Pop the items above the mark, and put them into the dict below it."""
         self.fill_dict(self.pop_mark())
 
-    def push_dict(self) -> None:
+    def push_dict_of_items_above_mark(self) -> None:
         """Pop the items above the mark, and push a new dict of them."""
         items = self.pop_mark()
         self.append({})
@@ -251,7 +251,7 @@ _FUNCTIONS: dict[int, Callable[[_Unpickler], None]] = {
     _BYTE_OF_INSTRUCTION["BUILD"]: _Unpickler.complete_pending,
     _BYTE_OF_INSTRUCTION["SETITEM"]: _Unpickler.set_dict_item,
     _BYTE_OF_INSTRUCTION["SETITEMS"]: _Unpickler.set_dict_items,
-    _BYTE_OF_INSTRUCTION["DICT"]: _Unpickler.push_dict,
+    _BYTE_OF_INSTRUCTION["DICT"]: _Unpickler.push_dict_of_items_above_mark,
     _BYTE_OF_INSTRUCTION["ADDITEMS"]: _Unpickler.add_to_set,
     _BYTE_OF_INSTRUCTION["FROZENSET"]: _Unpickler.push_frozenset,
     _BYTE_OF_INSTRUCTION["BYTEARRAY8"]: _Unpickler.push_byte_array,

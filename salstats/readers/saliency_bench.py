@@ -14,7 +14,7 @@ from salstats.readers.attention_tables import (
     Annotation,
     BoxesXYWH,
     draw_boxes,
-    read_annotations,
+    read_mask_or_boxes_by_image_name,
     resize_truth,
 )
 from salstats.readers.case_json import check_name
@@ -347,7 +347,7 @@ def _annotation_by_case(
     annotation_of_case: dict[str, Annotation] = {}
     # name of an image that does not exist -> location of its annotation
     unknown: dict[str, str] = {}
-    for name, annotation in read_annotations(files, threshold=threshold).items():
+    for name, annotation in read_mask_or_boxes_by_image_name(files, threshold=threshold).items():
         # some tables name images without the ending
         case = case_of_image.get(name, name)
         if case not in images:

@@ -239,7 +239,7 @@ class GazeComparison:
         self.bias = ImageBias()
         if any(is_shuffled_metric(name) for name in rule.metrics):
             self.bias = center_bias_on_image(case, self.truths, bias, rule)
-        self._draws = _pixel_draws(self.truths, self.bias.density, rule, rng)
+        self._draws = _positive_and_negative_pixel_draws(self.truths, self.bias.density, rule, rng)
         # a map is compared with all densities at once, a reader's own density with that of the others alone
         shape = self.truths.shape
         self._all_densities = Densities(self.truths.densities, shape)
@@ -338,7 +338,7 @@ class _PixelDraws(NamedTuple):
     shuffled: list[Draw] | None = None
 
 
-def _pixel_draws(
+def _positive_and_negative_pixel_draws(
     truths: GazeTruths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
 ) -> _PixelDraws:
     """Draw pixels from each truth as positives, and as many negatives; the draws serve all maps of an image.

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.coded_text import TEXT
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
-from salstats.metrics.registry import may_have_true_zero
+from salstats.metrics.registry import may_have_meaningful_ratios
 from salstats.stats.comparison_frames import HypothesisOptions, comparison_frame
 from salstats.stats.engine.comparisons import ComparisonOptions
 from salstats.stats.engine.equivalence import Margin
@@ -487,7 +487,7 @@ def _check_ratio_scale(scores: pd.DataFrame) -> None:
         "take ", Call("difference"), ", keep the other metrics, or pass ", Setting("force", True)
     )
     for metric in pd.unique(scores["metric"]):
-        if not may_have_true_zero(str(metric)):
+        if not may_have_meaningful_ratios(str(metric)):
             raise ValueRangeError(
                 f"metric {metric!r} has no true zero, so a percentage of it means nothing",
                 hint=remedy,

@@ -22,7 +22,7 @@ def test_densities_that_need_no_change_are_not_copied():
 def test_a_map_is_raised_to_0_only_where_it_is_negative_and_then_a_minimum_is_added():
     np.testing.assert_array_equal(shares(np.array([[-1.0, 0.0, 2.0]])), [[0, 0.25, 0.75]])
     np.testing.assert_array_equal(shares(np.array([[1.0, 1.0, 2.0]])), [[0.25, 0.25, 0.5]])
-    np.testing.assert_allclose(shares(np.array([[-1.0, 0.0, 2.0]]), minimum=2), [[0.2, 0.3, 0.5]])
+    np.testing.assert_allclose(shares(np.array([[-1.0, 0.0, 2.0]]), added_to_each_pixel=2), [[0.2, 0.3, 0.5]])
 
 
 def test_sums_and_correlations_are_those_of_each_density():
@@ -62,8 +62,8 @@ def test_a_correlation_does_not_depend_on_how_small_values_are(factor):
 def test_a_constant_map_is_no_density_unless_it_counts_as_uniform(value):
     values = np.full((1, 4), value)
     for minimum in (0, 1e-20):
-        assert shares(values, minimum=minimum) is None
-        uniform = shares(values, minimum=minimum, constant="uniform")
+        assert shares(values, added_to_each_pixel=minimum) is None
+        uniform = shares(values, added_to_each_pixel=minimum, constant="uniform")
         np.testing.assert_array_equal(uniform, np.full((1, 4), 0.25))
 
 
@@ -71,7 +71,7 @@ def test_damaged_arguments_are_named():
     with raises(ShapeError, option="densities", value=(1, 1, 1, 2)):
         Densities(np.ones((1, 1, 1, 2)), (1, 2))
     with raises(ValueRangeError, option="minimum", value=-1):
-        shares(np.eye(2), minimum=-1)
+        shares(np.eye(2), added_to_each_pixel=-1)
     with raises(ValueRangeError, option="constant", value="none"):
         shares(np.eye(2), constant="none")
 

@@ -12,7 +12,7 @@ from salstats.metrics.registry import (
     METRICS,
     chosen_metrics,
     direction,
-    may_have_true_zero,
+    may_have_meaningful_ratios,
     metrics_computed_from,
     registered_metric,
     threshold_label,
@@ -108,11 +108,11 @@ def test_facts_of_a_metric_are_found_by_its_name_in_any_case():
 
 
 def test_a_ratio_has_a_meaning_where_the_metric_has_a_true_zero():
-    assert may_have_true_zero("IoU")
-    assert may_have_true_zero("a metric of mine")
+    assert may_have_meaningful_ratios("IoU")
+    assert may_have_meaningful_ratios("a metric of mine")
     # chance is 0.5 for an area under a curve, and correlations may be negative
     assert not any(
-        may_have_true_zero(name) for name in ("auc", "AUROC", "roc_auc", "cc", "Pearson", "judd_auc")
+        may_have_meaningful_ratios(name) for name in ("auc", "AUROC", "roc_auc", "cc", "Pearson", "judd_auc")
     )
 
 

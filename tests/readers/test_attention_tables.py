@@ -11,7 +11,12 @@ from salstats.cli.flag_spelling import FlagSpelling
 from salstats.errors import InputFileError, ValueRangeError
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
-from salstats.readers.attention_tables import draw_boxes, mask_from_json_rows, read_annotations, resize_truth
+from salstats.readers.attention_tables import (
+    draw_boxes,
+    mask_from_json_rows,
+    read_mask_or_boxes_by_image_name,
+    resize_truth,
+)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 4), (224, 224)])
@@ -92,7 +97,7 @@ class TestTables:
         def read(text, **options):
             file = tmp_path / "a.csv"
             file.write_bytes(text if isinstance(text, bytes) else text.encode())
-            return read_annotations([file], **options)
+            return read_mask_or_boxes_by_image_name([file], **options)
 
         return read
 

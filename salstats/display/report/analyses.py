@@ -34,7 +34,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, SalstatsWarning, first_warning_by_subject
 from salstats.frames import DEFAULT_BY, ColumnCodes, warn_of_doubtful_scores
 from salstats.jobs import count_nothing
-from salstats.metrics.registry import may_have_true_zero, registered_metric
+from salstats.metrics.registry import may_have_meaningful_ratios, registered_metric
 from salstats.stats.contrasts import min_score_by_metric
 from salstats.stats.engine.cautions import row_mask_by_caution
 from salstats.stats.engine.equivalence import sides_and_claims
@@ -323,7 +323,11 @@ def _metrics_with_percentage_decreases(scores: pd.DataFrame) -> list[str]:
     metrics = []
     for metric in ordered_metrics(scores):
         # the lowest score of a metric without defined scores is NaN
-        if registered_metric(metric) is not None and may_have_true_zero(metric) and not lowest[metric] < 0:
+        if (
+            registered_metric(metric) is not None
+            and may_have_meaningful_ratios(metric)
+            and not lowest[metric] < 0
+        ):
             metrics.append(metric)
     return metrics
 
