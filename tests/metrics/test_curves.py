@@ -20,4 +20,10 @@ def test_an_unknown_probability_leaves_no_area():
 def test_a_good_map_has_a_large_insertion_and_a_small_deletion():
     assert METRICS["insertion"].direction == 1
     assert METRICS["deletion"].direction == -1
-    assert METRICS["insertion"].kernel is METRICS["deletion"].kernel is area_under_curve
+    for name in ("insertion", "deletion"):
+        metric = METRICS[name]
+        assert metric.kernel is area_under_curve
+        # a probability that is 0, or 1, all along
+        bounds = [area_under_curve([prob, prob], [0, 1]) for prob in (0, 1)]
+        assert [metric.low, metric.high] == bounds
+        assert metric.true_zero

@@ -58,6 +58,37 @@ def test_a_correlation_does_not_depend_on_how_small_values_are(factor):
     np.testing.assert_allclose(tiny, densities.correlations(PixelValues(saliency)), rtol=1e-9)
 
 
+def test_correlations_are_pearsons_of_every_density_and_undefined_for_a_constant():
+    rng = np.random.default_rng(1)
+    # more pixels than are summed at a time
+    shape = (300, 400)
+    saliency = rng.normal(size=shape)
+    stack = np.stack(
+        [rng.random(shape), np.full(shape, 0.1), saliency - saliency.min(), saliency.max() - saliency]
+    )
+    found = Densities(stack, shape).correlations(PixelValues(saliency))
+    expected = [np.corrcoef(saliency.ravel(), stack[0].ravel())[0, 1], np.nan, 1, -1]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert np.nanmax(np.abs(found)) <= 1
+    constant = Densities(stack, shape).correlations(PixelValues(np.full(shape, 0.1)))
+    np.testing.assert_array_equal(constant, np.full(4, np.nan))
+
+
+def test_a_correlation_with_a_nearly_constant_density_keeps_its_digits():
+    rng = np.random.default_rng(2)
+    saliency, density = rng.random((64, 64)), 1 + 1e-10 * rng.random((64, 64))
+    # density - 1 is exact in float64
+    expected = np.corrcoef(saliency.ravel(), density.ravel() - 1)[0, 1]
+    found = Densities(density, (64, 64)).correlations(PixelValues(saliency))
+    np.testing.assert_allclose(found, [expected], rtol=1e-9)
+
+
+def test_sums_are_those_of_each_density():
+    densities = Densities(np.array([[[1, 2]], [[0, 5]], [[0.5, 0.25]]]), (1, 2))
+    assert len(densities) == 3
+    assert densities.sums.tolist() == [3, 5, 0.75]
+
+
 @pytest.mark.parametrize("value", [0.0, 0.5, -3.0])
 def test_a_constant_map_is_no_density_unless_it_counts_as_uniform(value):
     values = np.full((1, 4), value)
@@ -70,6 +101,8 @@ def test_a_constant_map_is_no_density_unless_it_counts_as_uniform(value):
 def test_damaged_arguments_are_named():
     with raises(ShapeError, option="densities", value=(1, 1, 1, 2)):
         Densities(np.ones((1, 1, 1, 2)), (1, 2))
+    with raises(ShapeError, option="densities", value=(2, 1)):
+        Densities(np.ones((2, 1)), (1, 2))
     with raises(ValueRangeError, option="minimum", value=-1):
         shares(np.eye(2), added_to_each_pixel=-1)
     with raises(ValueRangeError, option="constant", value="none"):

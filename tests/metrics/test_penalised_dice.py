@@ -256,6 +256,13 @@ def test_what_empty_masks_give(components):
 
 def test_the_registry_says_what_it_is():
     known = METRICS["pdc"]
+    assert (known.low, known.high, known.direction, known.true_zero) == (0, 1, 1, True)
+    assert known.kernel is pdc
+    default = known.options_text({})
+    # every option that changes the score changes the words
+    options = {"alpha": 2, "beta": 2, "form": "mean", "components": "whole"}
+    assert known.options.keys() == options.keys()
+    assert len({default, *(known.options_text({name: value}) for name, value in options.items())}) == 5
     assert "reconstruction" in known.source
     assert "reconstruction" in known.note
     assert "equation (5) is not recoverable from the text at hand" in " ".join(pdc.__doc__.split())

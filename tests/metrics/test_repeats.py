@@ -3,10 +3,17 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
+from salstats.metrics.registry import METRICS
 from salstats.metrics.repeats import agreement_among_maps
 
 # float64 sums of some 100,000 numbers, in another order
 ROUNDING = 1e-10
+#: Range, direction and whether 0 is none of it: a correlation of 0 is chance, not the least agreement.
+METRICS_OF_REPEATS = {
+    "map_sd": (0, 1, -1, True),
+    "map_iou": (0, 1, 1, True),
+    "map_ncc": (-1, 1, 1, False),
+}
 
 
 @pytest.fixture
@@ -51,6 +58,25 @@ def test_pairs_of_nothing_are_left_out(maps):
 def test_a_constant_map_that_rounding_disturbs_is_constant():
     constant = np.full((7, 9), 0.1)
     assert np.isnan(agreement_among_maps([constant, np.eye(7, 9)], [constant > 1] * 2).ncc)
+
+
+def test_metrics_reach_the_ends_of_their_ranges():
+    one = np.array([[0.0, 1.0]])
+    equal = agreement_among_maps([one, one], [one > 0.5, one > 0.5])
+    opposite = agreement_among_maps([one, 1 - one], [one > 0.5, one < 0.5])
+    scores = {name: [METRICS[name].kernel(of) for of in (equal, opposite)] for name in METRICS_OF_REPEATS}
+    # two numbers that are 1 apart have the standard deviation sqrt(1 / 2)
+    np.testing.assert_allclose(scores["map_sd"], [0, 0.5**0.5], rtol=ROUNDING)
+    np.testing.assert_allclose(scores["map_iou"], [1, 0], rtol=ROUNDING)
+    np.testing.assert_allclose(scores["map_ncc"], [1, -1], rtol=ROUNDING)
+    for name, (low, high, direction, true_zero) in METRICS_OF_REPEATS.items():
+        metric = METRICS[name]
+        assert (metric.low, metric.high, metric.direction, metric.true_zero) == (
+            low,
+            high,
+            direction,
+            true_zero,
+        )
 
 
 def test_bad_arguments_are_named(maps):
