@@ -62,3 +62,11 @@ def test_the_same_rows_are_the_same_bytes_at_any_time(monkeypatch):
 def test_a_value_that_no_cell_holds_is_named(value):
     with raises(SalstatsError, value=value):
         workbook([("name",), (value,)])
+
+
+def test_the_limits_of_a_sheet_are_those_of_excel():
+    # 1,048,576 rows and 32,767 characters a cell, says Microsoft's page of specifications and limits
+    assert cells(workbook([("x" * 32_767,)])) == [["x" * 32_767]]
+    assert workbook([()] * 1_048_576)
+    with raises(SalstatsError, value=1_048_576):
+        workbook([()] * 1_048_577)

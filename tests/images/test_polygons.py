@@ -130,3 +130,13 @@ def test_a_polygon_that_cannot_be_drawn_is_an_error_that_names_it(polygons, rows
 def test_a_vertex_that_is_not_a_number_is_no_place():
     with raises(ValueRangeError, rows=(0,)):
         polygons_rle([[(0, 0), (9, 9), (np.nan, 3)]], (12, 12))
+
+
+def test_vertices_are_places_up_to_where_32_bit_floats_hold_every_whole_number():
+    largest = next(2**n for n in range(64) if int(np.float32(2**n + 1)) != 2**n + 1)
+    for sign in (1, -1):
+        end = sign * largest
+        line = decode(polygons_rle([[(0, 1), (end, 1)]], (3, 4)))
+        assert line[1].any()
+        with raises(ValueRangeError, rows=(0,), value=[end + sign, 1]):
+            polygons_rle([[(0, 1), (end + sign, 1)]], (3, 4))
