@@ -92,3 +92,16 @@ def test_a_logarithmic_axis_of_any_length_has_a_number_at_1(limits, length):
     assert 1.0 in breaks
     assert breaks == sorted(set(breaks))
     assert limits[0] <= breaks[0] <= breaks[-1] <= limits[1]
+
+
+@pytest.mark.parametrize("value", [0.5, 3.0, 250.0])
+def test_an_axis_of_one_value_has_it_as_its_only_number(value):
+    limits = (value, value)
+    for breaks in (axis_breaks(limits), log_breaks(limits)):
+        assert breaks == pytest.approx([value])
+
+
+def test_an_axis_without_room_for_two_texts_has_a_single_number_within_it():
+    assert axis_breaks((-1.0, 1.0), 3.0) == [0.0]
+    [only] = axis_breaks((0.31, 0.33), 3.0)
+    assert only == pytest.approx(0.32)

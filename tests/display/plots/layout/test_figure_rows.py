@@ -12,6 +12,7 @@ from salstats.display.plots.layout.figure_rows import (
     n_closing_summaries,
     row_layout,
 )
+from salstats.display.plots.layout.theme import LINE_MM
 
 
 def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
@@ -91,9 +92,34 @@ def test_references_stand_below_the_methods():
     tops = tops_of(ss.plot_intervals(means), "row_label")
     assert tops.index[-1] == "Human benchmark"
     assert len(tops) == 3
+    # also where the others are sorted by their estimates
+    assert tops_of(ss.plot_intervals(means, sort="estimate"), "row_label").index[-1] == "Human benchmark"
 
 
 def test_a_line_stands_between_rows_and_their_summaries_only():
     assert len(row_layout(["a", "Average"], ["a", "Average"], n_closing_rows=1).rules) == 1
     assert row_layout(["Average"], ["Average"], n_closing_rows=1).rules == []
     assert row_layout(["a", "b"], ["a", "b"]).rules == []
+
+
+def test_summaries_stand_apart_from_the_rows_above_without_a_change_of_height():
+    texts = ["a", "b", "Average", "Overall"]
+    close = row_layout(texts, texts)
+    apart = row_layout(texts, texts, n_closing_rows=2)
+    assert apart.heights.tolist() == close.heights.tolist()
+    gap = apart.height - close.height
+    assert gap > 0
+    np.testing.assert_allclose(close.centres - apart.centres, [0, 0, gap, gap])
+    # the line halves the gap
+    assert apart.rules == pytest.approx([close.lower_edges[1] - gap / 2])
+
+
+def test_texts_beside_marks_and_marks_of_each_row_make_single_rows_higher():
+    plain = row_layout(list("abc"), list("abc")).heights
+    tall = row_layout(list("abc"), ["a", "b", "c\nc\nc\nc"], [1, 5, 1], text_lines=[4, 1, 1]).heights
+    assert tall[0] == tall[2]
+    assert (tall > plain).all()
+    # a line of text, or a mark, more
+    assert row_layout(["a"], ["a"], text_lines=5).height - tall[0] == pytest.approx(LINE_MM)
+    mark_mm = -np.diff(mark_distances_above_row_middle_mm([0, 1], 2))
+    assert row_layout(["a"], ["a"], 6).height - tall[1] == pytest.approx(mark_mm)
