@@ -52,6 +52,10 @@ def test_every_pair_is_a_tile_of_the_lower_triangle():
     assert list(scale(figure, "y").breaks) == sorted(set(down["up"]), reverse=True)
     assert list(scale(figure, "y").labels) == ["Model confidence", "Elongation"]
     assert figure.data["text"].tolist() == ["0.62", "−0.31", "0.04"]
+    colours = scale(figure, "fill")
+    assert tuple(colours.limits) == (-1, 1)
+    # numbers at the colour bar are symmetric about 0
+    assert [-number for number in reversed(colours.breaks)] == list(colours.breaks)
     assert dict(figure.mapping) == {"x": "across", "y": "up"}
     assert layers(figure, "geom_tile")[0].mapping["fill"] == "shown"
 

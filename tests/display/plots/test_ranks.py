@@ -55,6 +55,8 @@ def test_blobs_are_the_shares(ranks, two_metrics):
     own = figure.data.drop_duplicates("method").set_index("method")["y"]
     np.testing.assert_array_equal(blobs._data["y"], blobs._data["method"].map(own))
     np.testing.assert_array_equal(blobs._data["share"], shares["share"])
+    sizes = scale(figure, "size")
+    assert dict(zip(sizes.labels, sizes.breaks, strict=True)) == {"10%": 0.1, "50%": 0.5, "100%": 1}
 
 
 def test_blobs_of_metrics_without_ranks_are_not_drawn(ranks, two_metrics):

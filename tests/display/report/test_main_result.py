@@ -206,6 +206,26 @@ def test_first_sentences_agree_with_the_tables(drawn):
     check_found(found, frames, words.column("size"), words.metric(metric))
 
 
+@pytest.mark.parametrize(("sign", "verb"), [(1, "rose"), (-1, "fell")])
+def test_scores_of_one_method_that_follow_a_covariate_rise_or_fall_with_it(sign, verb):
+    scores = odd_scores("iou", 2, 1, 20, None, 50, 0.0, 2)
+    follows = scores["method"] == "cam"
+    scores.loc[follows, "score"] = 0.5 + sign * (scores["size"] / 10 + scores["score"] / 100)
+    options = Settings(interval="t", n_replicates=19, covariates=["size"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        used, chosen = resolve_scores_and_settings(scores, options)
+        frames = run_analyses(used, chosen).frames
+    assert frames["regression"].set_index("method")["p_adjusted"].lt(0.05).to_dict() == {
+        "cam": True,
+        "lime": False,
+    }
+    wording = Wording(chosen, report_labels(used, chosen))
+    found = main_sentences(ReportFrames(frames), wording)[-1]
+    assert f"{verb} with {wording.column('size')} (1 of 2 methods)" in found
+    assert ("rose" in found, "fell" in found) == (sign > 0, sign < 0)
+
+
 def selected(scores, *methods, metric="iou", task=None):
     """Scores of some methods, by default all, on one metric and in all tasks or one."""
     rows = scores[scores["metric"] == metric]
