@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from salstats.errors import SalstatsError
 from salstats.stats.mrmc.anova import (
     ANALYSES,
     anova_table,
+    are_readers_and_cases_random,
     global_test,
     std_error_of_mean,
     std_error_of_method_difference,
@@ -120,3 +122,14 @@ def test_nested_readers_of_different_numbers_give_one_test():
         gap = parts.means[0] - parts.means[1]
         assert (gap / error) ** 2 == pytest.approx(test.statistic, rel=1e-12)
         assert df == pytest.approx(test.df_residual, rel=1e-12)
+
+
+@pytest.mark.parametrize("readers", ["random", "fixed"])
+@pytest.mark.parametrize("cases", ["random", "fixed"])
+def test_readers_and_cases_are_not_both_fixed(readers, cases):
+    if readers == cases == "fixed":
+        with pytest.raises(SalstatsError):
+            are_readers_and_cases_random(readers, cases)
+    else:
+        expected = (readers == "random", cases == "random")
+        assert are_readers_and_cases_random(readers, cases) == expected
