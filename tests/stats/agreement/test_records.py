@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_readings import frame_of
+from tests_support import raises
 
 import salstats as ss
+from salstats.errors import ColumnError
 from salstats.stats.agreement.records import KINDS, LABELS, common_kind_label, is_agreement_frame, short_label
 from salstats.stats.engine.intervals import interval_by_name
 
@@ -46,3 +48,15 @@ def test_three_readers_make_three_pairs_in_kinds_defined_for_two_raters(kind, va
     else:
         assert "pair" not in found
         assert set(found["n_raters"]) == {3}
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_concordance_and_limits_of_agreement_allow_several_readings_of_a_case(kind, values):
+    readings = frame_of(np.round(5 * values[:, :2]))
+    twice = pd.concat([readings.assign(seed="1"), readings.assign(seed="2")])
+    if kind in ("ccc", "bland-altman"):
+        assert set(ss.agreement(twice, kind=kind)["n_cases"]) == {30}
+    else:
+        with raises(ColumnError, column="seed"):
+            ss.agreement(twice, kind=kind)

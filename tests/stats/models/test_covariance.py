@@ -320,3 +320,14 @@ def test_one_cluster_has_no_covariance_and_no_degrees_of_freedom(example):
     assert np.isnan(df).all()
     assert np.isnan(closest_wishart_df(matrix, bread, one, np.eye(3)))
     assert np.isnan(cluster_robust_covariance(matrix, bread, one, 37.0)).all()
+
+
+@pytest.mark.parametrize("n_clusters", [2, 5])
+def test_closest_wishart_df_of_one_combination_are_satterthwaites(n_clusters):
+    rng = np.random.default_rng(2)
+    clusters = np.arange(40) % n_clusters
+    matrix = np.column_stack([np.ones(40), rng.normal(size=40)])
+    bread = np.linalg.inv(matrix.T @ matrix)
+    _, df = bias_reduced_covariance(matrix, rng.normal(size=40), bread, clusters)
+    slope = np.array([[0.0, 1.0]])
+    assert closest_wishart_df(matrix, bread, clusters, slope) == pytest.approx(df[1], rel=1e-8)

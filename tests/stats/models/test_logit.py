@@ -127,5 +127,7 @@ def test_coefficients_of_hits_are_tested_by_the_normal_distribution_and_those_of
     assert np.isnan(of_hits["df"])
     assert of_hits["p_value"] == pytest.approx(2 * stats.norm.sf(abs(of_hits["statistic"])))
     of_shares = ss.regress(rows, "share ~ x", family="fractional", errors="classical").iloc[1]
+    quasi = sm.GLM(rows["share"], matrix, family=sm.families.Binomial()).fit(scale="X2")
+    assert of_shares["std_error"] == pytest.approx(quasi.bse.iloc[1], rel=1e-6)
     assert of_shares["df"] == 38
     assert of_shares["p_value"] == pytest.approx(2 * stats.t.sf(abs(of_shares["statistic"]), 38))
