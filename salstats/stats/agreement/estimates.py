@@ -106,8 +106,9 @@ def agreement(  # noqa: C901
           fixed; the same for trainings (`seed`, `model`);
         - `n`, readings used; `n_missing`, readings that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
-        - `caution`, if a row has one: "few events" if fewer than ten units have a reading other than the
-          most frequent one (not for `ac1`); "few units" if units count as fewer than four of equal size;
+        - `caution`, if a row has one: "few events" (not for `ac1`) if fewer than ten units have a reading
+          other than the most frequent one, or if there is no case to which all raters give the same such
+          reading; "few units" if units count as fewer than four of equal size;
         - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
 
     Raises
@@ -213,12 +214,15 @@ def agreement(  # noqa: C901
     _warn_of_undefined_agreement_or_limits(keys, results, term_positions, design.repeat_columns)
     _warn_of_few_or_unequal_units(keys, results, interval_record)
     _warn_of_dependent_cases(keys, results, interval_record, len(terms))
-    has_few_minority_units = np.zeros(len(keys), dtype=bool)
+    has_few_events = np.zeros(len(keys), dtype=bool)
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
     if record.score_type != CONTINUOUS and record.name != "ac1" and is_categorical:
         has_few_minority_units = _has_few_minority_units(results)
         _warn_of_few_minority_units(keys, results, has_few_minority_units, len(terms))
+        lacks_minority_agreement = _lacks_minority_agreement(results) & ~has_few_minority_units
+        _warn_of_no_minority_agreement(keys, lacks_minority_agreement, len(terms))
+        has_few_events = has_few_minority_units | lacks_minority_agreement
 
     # From here on there is a row per result and term.
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
@@ -240,7 +244,7 @@ def agreement(  # noqa: C901
     }
     cautions = {
         FEW_UNITS: has_few_effective_units(unit_sizes)[result_of_row],
-        FEW_EVENTS: has_few_minority_units[result_of_row],
+        FEW_EVENTS: has_few_events[result_of_row],
     }
     columns |= caution_column_if_any(cautions)
     if over in NOUN_OF_COLUMN:
@@ -283,6 +287,8 @@ class _AgreementResult:
     unit_sizes: np.ndarray
     #: Units with a reading outside the most frequent category.
     n_units_outside_modal_category: int
+    #: Cases to which all their raters, two or more, give the same reading outside the most frequent category.
+    n_cases_agreed_outside_modal_category: int
     #: Both raters read the same cases, but no readings are linked, as where one of them has no reader.
     none_linked: bool = False
 
@@ -336,6 +342,7 @@ def _results_of_groups_or_rater_pairs(
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
                 n_units_outside_modal_category=_n_units_outside_modal_category(readings),
+                n_cases_agreed_outside_modal_category=_n_cases_agreed_outside_modal_category(readings),
                 none_linked=none_linked,
             )
             results.append(result)
@@ -384,19 +391,63 @@ def _coefficients_of_readings(
 
 def _n_units_outside_modal_category(readings: RaterReadings) -> int:
     """Count the units with a reading that differs from the most frequent value."""
-    present = ~np.isnan(readings.values)
-    values, counts = np.unique(readings.values[present], return_counts=True)
-    if not len(values):
-        return 0
-    most_frequent = values[counts.argmax()]
-    is_minority = present & (readings.values != most_frequent)
+    is_minority = _is_outside_modal_category(readings.values)
     return len(np.unique(readings.units[is_minority.any(axis=1)]))
+
+
+def _n_cases_agreed_outside_modal_category(readings: RaterReadings) -> int:
+    """Count the cases to which two or more raters, and all who read them, give the same rarer value."""
+    values = readings.values
+    present = ~np.isnan(values)
+    # a missing reading is as large and as small as any, so that it contradicts none
+    is_agreed = np.where(present, values, -np.inf).max(axis=1) == np.where(present, values, np.inf).min(
+        axis=1
+    )
+    is_agreed &= np.count_nonzero(present, axis=1) >= 2
+    is_minority = _is_outside_modal_category(values).any(axis=1)
+    return int(np.count_nonzero(is_agreed & is_minority))
+
+
+def _is_outside_modal_category(values: np.ndarray) -> NDArray[np.bool_]:
+    """Mask of the readings that differ from the most frequent value; missing ones do not."""
+    present = ~np.isnan(values)
+    categories, counts = np.unique(values[present], return_counts=True)
+    if not len(categories):
+        return present
+    return np.asarray(present & (values != categories[counts.argmax()]))
 
 
 def _has_few_minority_units(results: Sequence[_AgreementResult]) -> NDArray[np.bool_]:
     """Mask of the results whose readings are nearly all of one category, shape (n_results,)."""
     n_units = np.array([result.n_units_outside_modal_category for result in results])
     return np.asarray((n_units > 0) & (n_units < _FEW_MINORITY_UNITS))
+
+
+def _lacks_minority_agreement(results: Sequence[_AgreementResult]) -> NDArray[np.bool_]:
+    """Mask of the results with rarer readings, on none of which raters agree, shape (n_results,).
+
+    Kappa is then near 0 whichever unit is left out, so that the jackknife finds hardly any variance.
+    """
+    n_units = np.array([result.n_units_outside_modal_category for result in results])
+    n_agreed = np.array([result.n_cases_agreed_outside_modal_category for result in results])
+    return np.asarray((n_units > 0) & (n_agreed == 0))
+
+
+def _warn_of_no_minority_agreement(keys: pd.DataFrame, is_none: NDArray[np.bool_], n_terms: int) -> None:
+    """Warn of results in which raters agree on no rarer reading, those of the mask `is_none`.
+
+    Each result has a row of the frame for each of its terms.
+    """
+    if is_none.any():
+        warn(
+            "there is no case to which all raters give the same reading other than the most frequent one in ",
+            named_groups(keys, is_none),
+            ", so that limits of kappa and alpha are too short",
+            hint=Message("those of ", Setting("kind", "ac1"), " are not"),
+            column="n_cases",
+            value=0,
+            rows=np.flatnonzero(np.repeat(is_none, n_terms)).tolist(),
+        )
 
 
 def _warn_of_few_minority_units(

@@ -195,6 +195,19 @@ def test_a_rare_category_warns_of_short_limits(ratings):
     assert ss.agreement(rare, kind="ac1")["conf_low"].notna().all()
 
 
+def test_agreement_has_a_caution_if_raters_agree_on_no_rarer_reading():
+    readings = np.zeros((30, 3))
+    readings[:6, 0] = 1.0
+    readings[6:12, :2] = 1.0
+    readings[12, 1] = np.nan
+    with warns(column="n_cases", rows=(0,), value=0, hint=Setting("kind", "ac1")):
+        found = ss.agreement(frame_of(readings), kind="fleiss")
+    assert found["caution"].tolist() == ["few events"]
+    # one case that two raters alone read, and agree on, is enough
+    readings[12] = [1.0, np.nan, 1.0]
+    assert "caution" not in ss.agreement(frame_of(readings), kind="krippendorff", scale="nominal")
+
+
 @pytest.mark.parametrize(("n_units", "expected"), [(1, "few events"), (9, "few events"), (10, None)])
 @pytest.mark.filterwarnings("ignore:only:salstats.errors.SalstatsWarning")
 def test_agreement_has_a_caution_if_fewer_than_ten_units_have_the_rarer_reading(n_units, expected):
