@@ -107,12 +107,12 @@ def test_limits_of_a_simulated_size_are_those_of_the_formula_in_proportion(monke
 
 def test_sizes_are_of_two_units_or_more_and_by_default_around_the_size_needed():
     curve = curve_of_differences()
-    assert curve.planned_sizes([4, 10], 0.9) == [StudySize(4, 2), StudySize(10, 5)]
+    assert curve.given_sizes_or_several_around_needed([4, 10], 0.9) == [StudySize(4, 2), StudySize(10, 5)]
     with raises(ValueRangeError, option="n_cases", value=2, hint=Setting("n_cases", 4)):
-        curve.planned_sizes([2, 10], 0.9)
+        curve.given_sizes_or_several_around_needed([2, 10], 0.9)
     with raises(ValueRangeError, option="target", value=0.9):
-        curve_of_differences(tested_effect=0.0).planned_sizes(None, 0.9)
-    sizes = curve.planned_sizes(None, 0.9)
+        curve_of_differences(tested_effect=0.0).given_sizes_or_several_around_needed(None, 0.9)
+    sizes = curve.given_sizes_or_several_around_needed(None, 0.9)
     needed = units_of_a_t_test(0.1 / 0.2, 0.9)
     assert needed in [size.n_units for size in sizes]
     assert sizes[0].n_units < needed < sizes[-1].n_units
