@@ -410,7 +410,7 @@ def _n_cases_agreed_outside_modal_category(readings: RaterReadings) -> int:
 
 def _is_outside_modal_category(values: np.ndarray) -> NDArray[np.bool_]:
     """Mask of the readings that differ from the most frequent value; missing ones do not."""
-    present = ~np.isnan(values)
+    present = np.asarray(~np.isnan(values))
     categories, counts = np.unique(values[present], return_counts=True)
     if not len(categories):
         return present
