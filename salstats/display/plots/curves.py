@@ -177,7 +177,8 @@ def _x_title(rows: pd.DataFrame, labels: Labels) -> str:
 
 def _mean_probability_title(labels: Labels) -> str:
     """Return the title of the vertical axis: the user's label, else "Mean probability"."""
-    return labels.user_column_label("prob") or "Mean probability"
+    user_label = labels.user_column_label("prob")
+    return "Mean probability" if user_label is None else user_label
 
 
 def _caption_sentences(points: Estimates, labels: Labels, *, has_bands: bool) -> list[str]:
@@ -193,8 +194,11 @@ def _caption_sentences(points: Estimates, labels: Labels, *, has_bands: bool) ->
 
 def _name_in_sentence_by_metric(points: Estimates, labels: Labels) -> dict[str, str]:
     """Return by metric its label from the user or its key: "insertion", where a title has "Insertion"."""
-    metrics = points.distinct_values("metric")
-    return {metric: labels.user_value_label("metric", metric) or str(metric) for metric in metrics}
+    names = {}
+    for metric in points.distinct_values("metric"):
+        user_label = labels.user_value_label("metric", metric)
+        names[metric] = str(metric) if user_label is None else user_label
+    return names
 
 
 def _direction_note(name_by_metric: Mapping[str, str]) -> str:

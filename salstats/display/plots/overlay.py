@@ -267,7 +267,9 @@ def _legend_text_of_kinds(labels: Labels, replacements: Mapping[str, str]) -> di
     default_texts = {**_OUTLINE_NAMES, **_MARK_NAMES}
     texts = {**default_texts, **replacements}
     for kind in default_texts:
-        texts[kind] = labels.user_column_label(kind) or texts[kind]
+        user_label = labels.user_column_label(kind)
+        if user_label is not None:
+            texts[kind] = user_label
     return texts
 
 

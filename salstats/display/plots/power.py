@@ -351,7 +351,8 @@ def _target_line_layers(plan: pd.DataFrame, show: str) -> list[Any]:
 
 def _x_title(labels: Labels) -> str:
     """Return the title of the horizontal axis: the user's label, else "Cases"."""
-    return labels.user_column_label("n_cases") or "Cases"
+    user_label = labels.user_column_label("n_cases")
+    return "Cases" if user_label is None else user_label
 
 
 def _y_title(plan: pd.DataFrame, show: str) -> str:

@@ -103,7 +103,9 @@ class Wording:
     def column(self, name: str) -> str:
         """Return the label of a column, such as a covariate; one that the user gave keeps its capital."""
         user_label = self.labels.user_column_label(name)
-        return user_label or label_in_sentence(self.labels.column(name))
+        if user_label is not None:
+            return user_label
+        return label_in_sentence(self.labels.column(name))
 
     def method(self, name: object) -> str:
         """Return the label of a method, some with an article: "Grad-CAM", "the human benchmark"."""

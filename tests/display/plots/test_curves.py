@@ -142,6 +142,8 @@ def test_labels_of_fraction_and_probability_name_the_axes():
     figure = plot_curves(means(), labels={"fraction": "Share of pixels", "prob": "Confidence"})
     assert (figure.labels.x, figure.labels.y) == ("Share of pixels", "Confidence")
     assert plot_curves(means()).labels.y == "Mean probability"
+    # an empty label leaves a title out
+    assert plot_curves(means(), labels={"prob": ""}).labels.y == ""
 
 
 def test_metrics_without_a_direction_and_frames_without_a_baseline_have_no_sentence():
