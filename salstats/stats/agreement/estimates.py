@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -218,11 +218,8 @@ def agreement(  # noqa: C901
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
     if record.score_type != CONTINUOUS and record.name != "ac1" and is_categorical:
-        has_few_minority_units = _has_few_minority_units(results)
-        _warn_of_few_minority_units(keys, results, has_few_minority_units, len(terms))
-        lacks_minority_agreement = _lacks_minority_agreement(results) & ~has_few_minority_units
-        _warn_of_no_minority_agreement(keys, lacks_minority_agreement, len(terms))
-        has_few_events = has_few_minority_units | lacks_minority_agreement
+        has_few_events = _has_few_minority_units(results) | _lacks_minority_agreement(results)
+        _warn_of_few_events(keys, results, len(terms))
 
     # From here on there is a row per result and term.
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
@@ -270,6 +267,15 @@ def agreement(  # noqa: C901
     return estimates_frame(keys, columns, special)
 
 
+class _MinorityCounts(NamedTuple):
+    """Counts of readings outside the most frequent category."""
+
+    #: Units with such a reading.
+    n_units: int
+    #: Cases to which all their raters, two or more, give the same such reading.
+    n_agreed_cases: int
+
+
 @dataclass(frozen=True)
 class _AgreementResult:
     """Coefficients of all raters of a group, or of a pair of them, with their counts."""
@@ -285,10 +291,7 @@ class _AgreementResult:
     n_cases: int
     #: (n_units,): Rows of each unit.
     unit_sizes: np.ndarray
-    #: Units with a reading outside the most frequent category.
-    n_units_outside_modal_category: int
-    #: Cases to which all their raters, two or more, give the same reading outside the most frequent category.
-    n_cases_agreed_outside_modal_category: int
+    minority: _MinorityCounts
     #: Both raters read the same cases, but no readings are linked, as where one of them has no reader.
     none_linked: bool = False
 
@@ -341,8 +344,7 @@ def _results_of_groups_or_rater_pairs(
                 n_missing=group_readings.n_cases_and_repeats * len(rater_set) - n,
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
-                n_units_outside_modal_category=_n_units_outside_modal_category(readings),
-                n_cases_agreed_outside_modal_category=_n_cases_agreed_outside_modal_category(readings),
+                minority=_minority_counts(readings),
                 none_linked=none_linked,
             )
             results.append(result)
@@ -389,38 +391,28 @@ def _coefficients_of_readings(
     return record.estimators[interval.name](readings, level, **options)
 
 
-def _n_units_outside_modal_category(readings: RaterReadings) -> int:
-    """Count the units with a reading that differs from the most frequent value."""
-    is_minority = _is_outside_modal_category(readings.values)
-    return len(np.unique(readings.units[is_minority.any(axis=1)]))
-
-
-def _n_cases_agreed_outside_modal_category(readings: RaterReadings) -> int:
-    """Count the cases to which two or more raters, and all who read them, give the same rarer value."""
+def _minority_counts(readings: RaterReadings) -> _MinorityCounts:
+    """Count the units and the agreed cases whose readings differ from the most frequent value."""
     values = readings.values
     present = ~np.isnan(values)
-    # a missing reading is as large and as small as any, so that it contradicts none
-    is_agreed = np.where(present, values, -np.inf).max(axis=1) == np.where(present, values, np.inf).min(
-        axis=1
-    )
-    is_agreed &= np.count_nonzero(present, axis=1) >= 2
-    is_minority = _is_outside_modal_category(values).any(axis=1)
-    return int(np.count_nonzero(is_agreed & is_minority))
-
-
-def _is_outside_modal_category(values: np.ndarray) -> NDArray[np.bool_]:
-    """Mask of the readings that differ from the most frequent value; missing ones do not."""
-    present = np.asarray(~np.isnan(values))
     categories, counts = np.unique(values[present], return_counts=True)
     if not len(categories):
-        return present
-    return np.asarray(present & (values != categories[counts.argmax()]))
+        return _MinorityCounts(n_units=0, n_agreed_cases=0)
+    most_frequent = categories[counts.argmax()]
+    has_minority = (present & (values != most_frequent)).any(axis=1)
+    # a missing reading contradicts no other
+    largest = np.where(present, values, -np.inf).max(axis=1)
+    smallest = np.where(present, values, np.inf).min(axis=1)
+    is_agreed = (largest == smallest) & (np.count_nonzero(present, axis=1) >= 2)
+    return _MinorityCounts(
+        n_units=len(np.unique(readings.units[has_minority])),
+        n_agreed_cases=int(np.count_nonzero(has_minority & is_agreed)),
+    )
 
 
 def _has_few_minority_units(results: Sequence[_AgreementResult]) -> NDArray[np.bool_]:
     """Mask of the results whose readings are nearly all of one category, shape (n_results,)."""
-    n_units = np.array([result.n_units_outside_modal_category for result in results])
-    return np.asarray((n_units > 0) & (n_units < _FEW_MINORITY_UNITS))
+    return np.array([0 < result.minority.n_units < _FEW_MINORITY_UNITS for result in results])
 
 
 def _lacks_minority_agreement(results: Sequence[_AgreementResult]) -> NDArray[np.bool_]:
@@ -428,46 +420,36 @@ def _lacks_minority_agreement(results: Sequence[_AgreementResult]) -> NDArray[np
 
     Kappa is then near 0 whichever unit is left out, so that the jackknife finds hardly any variance.
     """
-    n_units = np.array([result.n_units_outside_modal_category for result in results])
-    n_agreed = np.array([result.n_cases_agreed_outside_modal_category for result in results])
-    return np.asarray((n_units > 0) & (n_agreed == 0))
+    counts = [result.minority for result in results]
+    return np.array([count.n_units > 0 and count.n_agreed_cases == 0 for count in counts])
 
 
-def _warn_of_no_minority_agreement(keys: pd.DataFrame, is_none: NDArray[np.bool_], n_terms: int) -> None:
-    """Warn of results in which raters agree on no rarer reading, those of the mask `is_none`.
+def _warn_of_few_events(keys: pd.DataFrame, results: Sequence[_AgreementResult], n_terms: int) -> None:
+    """Warn of results with few rarer readings, and of others in which raters agree on none of them.
 
     Each result has a row of the frame for each of its terms.
     """
-    if is_none.any():
+
+    def warn_of_short_limits(reason: str, is_short: NDArray[np.bool_], column: str, value: int) -> None:
         warn(
-            "there is no case to which all raters give the same reading other than the most frequent one in ",
-            named_groups(keys, is_none),
+            f"{reason} in ",
+            named_groups(keys, is_short),
             ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),
-            column="n_cases",
-            value=0,
-            rows=np.flatnonzero(np.repeat(is_none, n_terms)).tolist(),
+            column=column,
+            value=value,
+            rows=np.flatnonzero(np.repeat(is_short, n_terms)).tolist(),
         )
 
-
-def _warn_of_few_minority_units(
-    keys: pd.DataFrame, results: Sequence[_AgreementResult], is_few: NDArray[np.bool_], n_terms: int
-) -> None:
-    """Warn of results whose readings are nearly all of one category, those of the mask `is_few`.
-
-    Each result has a row of the frame for each of its terms.
-    """
+    is_few = _has_few_minority_units(results)
     if is_few.any():
-        n_units = np.array([result.n_units_outside_modal_category for result in results])
-        warn(
-            f"only {n_units[is_few].min()} units have a reading other than the most frequent one in ",
-            named_groups(keys, is_few),
-            ", so that limits of kappa and alpha are too short",
-            hint=Message("those of ", Setting("kind", "ac1"), " are not"),
-            column="n_units",
-            value=int(n_units[is_few].min()),
-            rows=np.flatnonzero(np.repeat(is_few, n_terms)).tolist(),
-        )
+        fewest = min(result.minority.n_units for result, few in zip(results, is_few, strict=True) if few)
+        reason = f"only {fewest} units have a reading other than the most frequent one"
+        warn_of_short_limits(reason, is_few, "n_units", fewest)
+    none_agreed = _lacks_minority_agreement(results) & ~is_few
+    if none_agreed.any():
+        reason = "there is no case to which all raters give the same reading other than the most frequent one"
+        warn_of_short_limits(reason, none_agreed, "n_cases", 0)
 
 
 def _warn_of_undefined_agreement_or_limits(
