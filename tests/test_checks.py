@@ -233,12 +233,8 @@ def test_a_number_lies_within_its_bounds(value, options, is_allowed):
         assert type(number) is float
         assert number == value
         return
-    bounds = {
-        (): "of at least 0, not", ("exclude_zero",): "above 0, not",
-        ("high",): "of at least 0 and at most 1, not",
-        ("high", "exclude_high"): "of at least 0 and below 1, not",
-    }  # fmt: skip
-    with pytest.raises(ValueRangeError, match=bounds[tuple(options)]) as caught:
+    bounds = r"\b0 and .* 1, " if "high" in options else r"\b0, "
+    with pytest.raises(ValueRangeError, match=bounds) as caught:
         checks.check_number(value, "width", **options)
     assert caught.value.option == "width"
 

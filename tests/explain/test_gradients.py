@@ -211,5 +211,5 @@ def test_lrp_epsilon_takes_its_share():
 
 def test_separate_modules_gives_the_network_back_as_it_is():
     model = torch.nn.Sequential(torch.nn.ReLU())
-    with pytest.warns(DeprecationWarning, match="no longer needed"):
+    with pytest.warns(DeprecationWarning, match="separate_modules"):
         assert separate_modules(model) is model

@@ -260,10 +260,10 @@ def test_layers_come_in_the_order_of_the_pass():
 @pytest.mark.parametrize(
     ("output", "reshape", "match"),
     [
-        (torch.zeros(1, 25, 8), None, r"'b' gives \(1, 25, 8\), no grid"),
-        ((torch.zeros(1, 8, 4, 6),), None, "'b' gives tuple, no grid"),
-        (torch.zeros(1, 25, 8), lambda tokens: tokens, r"'b' gives \(1, 25, 8\), no grid .* has to give one"),
-        (torch.zeros(1, 4, 6, 40), None, r"\(1, 4, 6, 40\): channels last, as .* 16 x 24 shows"),
+        (torch.zeros(1, 25, 8), None, r"'b'.*\(1, 25, 8\)"),
+        ((torch.zeros(1, 8, 4, 6),), None, "'b'.*tuple"),
+        (torch.zeros(1, 25, 8), lambda tokens: tokens, r"'b'.*\(1, 25, 8\)"),
+        (torch.zeros(1, 4, 6, 40), None, r"\(1, 4, 6, 40\).* 16 x 24 "),
     ],
 )
 def test_an_output_that_is_no_grid_is_named(output, reshape, match):

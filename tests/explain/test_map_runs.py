@@ -459,9 +459,9 @@ def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_m
 @pytest.mark.parametrize(
     ("images", "kind", "option", "match"),
     [
-        (None, SalstatsError, "images", "not NoneType"),
-        ({}, SalstatsError, "images", "no case"),
-        (["image.png"], SalstatsError, "images", "not str"),
+        (None, SalstatsError, "images", "NoneType"),
+        ({}, SalstatsError, "images", None),
+        (["image.png"], SalstatsError, "images", "str"),
         ({"a": "none.png"}, InputFileError, None, "^case 'a': .*none.png"),
     ],
 )

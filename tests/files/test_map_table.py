@@ -125,7 +125,7 @@ def test_a_path_that_names_no_file_is_an_error(tmp_path, path):
 
 @pytest.mark.parametrize("path", ["/etc/a.npy", "C:\\a.npy", "C:a.npy", "\\\\host\\a\\b.npy", "~/a.npy"])
 def test_an_absolute_path_is_an_error(tmp_path, path):
-    with raises(InputFileError, column="path", value=path, match="absolute"):
+    with raises(InputFileError, column="path", value=path):
         file_inside(tmp_path, path, "row 2")
 
 

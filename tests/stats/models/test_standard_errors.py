@@ -109,7 +109,7 @@ def one_treated():
 def test_clusters_that_are_the_levels_of_a_term_have_no_errors(errors):
     rng = np.random.default_rng(3)
     rows = pd.DataFrame({"score": rng.normal(size=30), "site": np.repeat(list("abc"), 10)})
-    with warns(option="errors", value=errors, column="term", match="one cluster ") as caught:
+    with warns(option="errors", value=errors, column="term") as caught:
         result = ss.regress(rows, "score ~ site", errors=errors, unit="site")
     assert named_terms(caught) == ["(Intercept)", "siteb", "sitec"]
     assert result["estimate"].notna().all()
@@ -158,7 +158,7 @@ def test_a_level_of_one_row_has_no_robust_error_and_leaves_the_others(errors, fa
     score = rng.uniform(0.1, 0.9, size=41)
     rows = pd.DataFrame({"score": score, "task": [*list("ab") * 20, "only"], "x": rng.normal(size=41)})
     for formula in ("score ~ task + x", "score ~ 0 + task + x"):
-        with warns(option="errors", value=errors, column="term", match="one row ") as caught:
+        with warns(option="errors", value=errors, column="term") as caught:
             result = ss.regress(rows, formula, family=family, errors=errors).set_index("term")
         assert named_terms(caught) == ["taskonly"]
         assert result.loc["taskonly", INFERENCE].isna().all()
