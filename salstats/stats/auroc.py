@@ -37,7 +37,7 @@ from salstats.stats.engine.resampling_units import (
 )
 from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
 from salstats.stats.engine.score_reasons import (
-    by_values_of_observations_with_absent_finding,
+    by_columns_per_observation_of_absent_finding,
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import (
@@ -242,7 +242,7 @@ def auroc(  # noqa: C901
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
         columns |= n_absent_column_if_any(
-            keys, by_values_of_observations_with_absent_finding(frame, [score, label], wide.groups), frame
+            keys, by_columns_per_observation_of_absent_finding(frame, [score, label], wide.groups), frame
         )
     columns |= fixed_factors_column_if_any(table, None if units is None else units.codes, keys)
     if units is not None:

@@ -20,7 +20,7 @@ from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, MIN_RESAMPLED_UNITS
 from salstats.stats.engine.score_reasons import (
-    by_values_of_observations_with_absent_finding,
+    by_columns_per_observation_of_absent_finding,
     n_absent_column_if_any,
 )
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
@@ -189,7 +189,7 @@ def correlate_clustered(
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
         **n_absent_column_if_any(
-            keys, by_values_of_observations_with_absent_finding(data, [x, y], groups), data
+            keys, by_columns_per_observation_of_absent_finding(data, [x, y], groups), data
         ),
     }
     special_columns: dict[str, object] = {"x": x, "y": y}

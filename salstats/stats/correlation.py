@@ -52,8 +52,8 @@ from salstats.stats.engine.resampling_units import (
 )
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
-    by_values_of_observations_with_absent_finding,
-    human_label_by_column_name_if_any,
+    by_columns_per_observation_of_absent_finding,
+    human_label_column_if_any,
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
@@ -364,13 +364,13 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
-    special_columns |= human_label_by_column_name_if_any(data)
+    special_columns |= human_label_column_if_any(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
     columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
     columns |= n_absent_column_if_any(
-        keys, by_values_of_observations_with_absent_finding(data, [x, y], groups), data
+        keys, by_columns_per_observation_of_absent_finding(data, [x, y], groups), data
     )
     columns |= fixed_factors_column_if_any(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]

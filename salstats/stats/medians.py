@@ -48,7 +48,7 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
-from salstats.stats.engine.score_reasons import human_label_by_column_name_if_any
+from salstats.stats.engine.score_reasons import human_label_column_if_any
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -156,7 +156,7 @@ def medians(
     special = (
         {"quantile": float(quantile)}
         | options.n_replicates_column_if_any()
-        | human_label_by_column_name_if_any(scores)
+        | human_label_column_if_any(scores)
     )
     frame = estimates_frame(grouped_rows.keys, table, special)
     return add_n_shared_and_cautions(
@@ -297,7 +297,7 @@ def median_difference(
         "verdict": lower_or_higher_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
         **options.n_replicates_column_if_any(),
-        **human_label_by_column_name_if_any(scores),
+        **human_label_column_if_any(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)

@@ -26,7 +26,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.score_reasons import by_values_of_observations_with_absent_finding
+from salstats.stats.engine.score_reasons import by_columns_per_observation_of_absent_finding
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
@@ -145,7 +145,7 @@ def scatter_data(
     is_binary = are_zero_or_one(points["y"].to_numpy())
     has_few_x = are_few_integers(points["x"].to_numpy())
     # rows of absent findings have no score by definition, so that they do not count as omitted
-    n_absent = len(by_values_of_observations_with_absent_finding(frame, (x, y), group_columns))
+    n_absent = len(by_columns_per_observation_of_absent_finding(frame, (x, y), group_columns))
     colour_labels = {"": ""}
     if colour_column:
         colour_labels = {str(value): text for value, text in group_labels[colour_column].items()}

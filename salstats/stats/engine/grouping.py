@@ -215,24 +215,24 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
 
     Rows of `index_groups` are sorted already, and stay as they are if they have no such labels.
     """
-    summary_ranks = [_ranks_with_overall_and_average_last(keys[column]) for column in keys.columns]
-    if not any(ranks.any() for ranks in summary_ranks):
+    sort_keys_of_summaries = [_sort_key_others_0_overall_1_average_2(keys[column]) for column in keys.columns]
+    if not any(summary_key.any() for summary_key in sort_keys_of_summaries):
         return np.arange(len(keys))
     codes = ColumnCodes(keys)
     sort_keys = []
-    for column, ranks in zip(keys.columns, summary_ranks, strict=True):
-        sort_keys += [ranks, codes.combined([column])]
+    for column, summary_key in zip(keys.columns, sort_keys_of_summaries, strict=True):
+        sort_keys += [summary_key, codes.combined([column])]
     # the last key of lexsort is its primary one
     return np.lexsort(sort_keys[::-1])
 
 
-def _ranks_with_overall_and_average_last(labels: pd.Series) -> np.ndarray:
+def _sort_key_others_0_overall_1_average_2(labels: pd.Series) -> NDArray[np.integer]:
     """Return 2 for the label "Average", 1 for "Overall" and 0 for any other."""
-    ranks = np.zeros(len(labels), dtype=np.int64)
+    sort_key = np.zeros(len(labels), dtype=np.int64)
     for row, label in enumerate(labels.to_numpy(dtype=object)):
         if isinstance(label, str):
-            ranks[row] = {OVERALL: 1, AVERAGE: 2}.get(label, 0)
-    return ranks
+            sort_key[row] = {OVERALL: 1, AVERAGE: 2}.get(label, 0)
+    return sort_key
 
 
 class Averages(NamedTuple):

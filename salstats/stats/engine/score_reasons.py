@@ -143,7 +143,7 @@ def estimate_masks_by_separating_columns(
         yield block, separating_columns
 
 
-def by_values_of_observations_with_absent_finding(
+def by_columns_per_observation_of_absent_finding(
     data: pd.DataFrame, variables: Sequence[str], by: Sequence[str]
 ) -> pd.DataFrame:
     """Return the grouping columns of the rows of data that lack a variable because their finding is absent.
@@ -218,7 +218,7 @@ def metric_option_columns(
     return options
 
 
-def human_label_by_column_name_if_any(data: pd.DataFrame) -> dict[str, str]:
+def human_label_column_if_any(data: pd.DataFrame) -> dict[str, str]:
     """Return the column `human_label` of estimates from all of `data`, or nothing unless it has one label."""
     if "human_label" not in data.columns:
         return {}

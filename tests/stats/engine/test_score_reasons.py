@@ -11,7 +11,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.report.case_counts import count_undefined_scores_and_absent_findings
 from salstats.stats.engine.score_reasons import (
-    by_values_of_observations_with_absent_finding,
+    by_columns_per_observation_of_absent_finding,
     count_missing_without_absent,
     metric_option_columns,
 )
@@ -189,16 +189,16 @@ def test_best_means_of_other_cases_are_said_to_be_that(distances):
 def test_observations_without_a_finding_count_once_however_many_metrics_lack_it(scores):
     two = pd.concat([scores, scores.assign(metric="dice")], ignore_index=True)
     for names in (["iou"], ["iou", "dice"]):
-        absent = by_values_of_observations_with_absent_finding(two, names, ["task", "method"])
+        absent = by_columns_per_observation_of_absent_finding(two, names, ["task", "method"])
         assert absent.value_counts().to_dict() == dict.fromkeys(
             [(task, method) for task in "ab" for method in ("cam", "human")], ABSENT
         )
     # a covariate is of a case and task, so that methods do not repeat it
     sizes = two.assign(size=two["score"].where(two["case"] != "5"))
-    covariate = by_values_of_observations_with_absent_finding(sizes, ["size"], ["task"])
+    covariate = by_columns_per_observation_of_absent_finding(sizes, ["size"], ["task"])
     assert covariate["task"].value_counts().to_dict() == {"a": ABSENT, "b": ABSENT}
-    assert by_values_of_observations_with_absent_finding(sizes.assign(size=1.0), ["size"], ["task"]).empty
-    assert by_values_of_observations_with_absent_finding(two.drop(columns="case"), ["size"], ["task"]).empty
+    assert by_columns_per_observation_of_absent_finding(sizes.assign(size=1.0), ["size"], ["task"]).empty
+    assert by_columns_per_observation_of_absent_finding(two.drop(columns="case"), ["size"], ["task"]).empty
 
 
 def test_options_of_metrics_are_repeated_for_their_estimates(distances):
