@@ -29,7 +29,7 @@ from salstats.display.text.vocabulary import (
     RANK_TERMS,
     REPLICATE_LIMITS,
     TERMS,
-    inference_population_text,
+    inference_population_sentence,
     limits_name_without_level,
 )
 from salstats.stats.adjust import find_procedure
@@ -347,7 +347,8 @@ def population_and_caution_sentences(estimates: Estimates) -> str:
     """Return for which population limits hold, and what makes estimates doubtful."""
     with_limits = estimates.subset(estimates.has_any_limit)
     return paragraph(
-        inference_population_text(with_limits.distinct_values("inference_to")), caution_note(estimates.frame)
+        inference_population_sentence(with_limits.distinct_values("inference_to")),
+        caution_note(estimates.frame),
     )
 
 

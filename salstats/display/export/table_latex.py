@@ -268,7 +268,7 @@ def _cell_latex(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
     """Return the LaTeX of a cell: its lines with its marks."""
     texts = [latex_text(line) for line in lines]
     if cell.underline:
-        texts = [_underlined(text, by_word=wraps) for text in texts]
+        texts = [_underlined_latex(text, by_word=wraps) for text in texts]
     if cell.bold:
         texts = [f"\\textbf{{{text}}}" for text in texts]
     content = r"\newline ".join(texts)
@@ -284,7 +284,7 @@ def _cell_latex(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
     return content
 
 
-def _underlined(text: str, *, by_word: bool) -> str:
+def _underlined_latex(text: str, *, by_word: bool) -> str:
     r"""Return LaTeX that underlines a text, word by word where it has to wrap: TeX breaks no underlined text.
 
     With `\smash` the line stands close to its text; without, closer to the row below.
@@ -354,10 +354,10 @@ def latex_text(text: str) -> str:
 def _escaped_latex(text: str) -> str:
     """Return escaped text; "{}" between two hyphens, quotes or commas keeps TeX from joining them."""
     fragments = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
-    return "{}".join("".join(map(_escaped_sign, fragment)) for fragment in fragments)
+    return "{}".join("".join(map(_latex_of_sign, fragment)) for fragment in fragments)
 
 
-def _escaped_sign(sign: str) -> str:
+def _latex_of_sign(sign: str) -> str:
     """Return one character as LaTeX that pdfLaTeX, XeLaTeX and LuaLaTeX print alike."""
     if sign in _SIGNS:
         return _SIGNS[sign]
@@ -367,7 +367,7 @@ def _escaped_sign(sign: str) -> str:
     script, _, base = unicodedata.decomposition(sign).partition(" ")
     if script in _SCRIPTS and " " not in base:
         base_sign = chr(int(base, 16))
-        return f"\\text{_SCRIPTS[script]}{{{_escaped_sign(base_sign)}}}"
+        return f"\\text{_SCRIPTS[script]}{{{_latex_of_sign(base_sign)}}}"
     letter = _GREEK.fullmatch(unicodedata.name(sign, ""))
     if not letter:
         return sign

@@ -264,7 +264,7 @@ def _run_differences_from_best_method(
     options = {"by": _grouping_columns_of_contrasts(scores), "reference": best_method, **options}
     averages_tasks = options["average"] is not None
 
-    def differences() -> pd.DataFrame:
+    def adjusted_differences_from_best() -> pd.DataFrame:
         frame = ss.difference(compared[compared["metric"] == metric], **options)
         if averages_tasks:
             is_over_tasks = read_estimates(frame).is_over_tasks
@@ -281,7 +281,7 @@ def _run_differences_from_best_method(
     if settings.test != _NO_TEST:
         last_line = call_text(ss.adjust, last_line, procedure="bonferroni")
     call = f"differences = {analyses.call_code(ss.difference, rows, **options)}\n{last_line}"
-    analyses.store_frame_or_error("best", call, differences)
+    analyses.store_frame_or_error("best", call, adjusted_differences_from_best)
 
 
 def _run_contrasts_with_reference(
@@ -424,7 +424,7 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
     by = ["method", *tasks]
     options: dict[str, Any] = {"by": by, "unit": unit, "level": level}
 
-    def correlations() -> pd.DataFrame:
+    def adjusted_correlations_with_prob() -> pd.DataFrame:
         frames = [ss.correlate(compared, metric, "prob", **options) for metric in metrics]
         return ss.adjust(pd.concat(frames, ignore_index=True), procedure=settings.adjust)
 
@@ -433,7 +433,7 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
         "correlation",
         f"correlations = {_concat_code(calls)}\n"
         f"{call_text(ss.adjust, 'correlations', procedure=settings.adjust)}",
-        correlations,
+        adjusted_correlations_with_prob,
     )
     means = analyses.results.estimates("means")
     first_metric = first_metric_of_compared_methods(means, settings.reference)
@@ -469,7 +469,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
         # weights of tasks apply to averages only
         options["weights"] = settings.weights
 
-    def slopes() -> pd.DataFrame:
+    def adjusted_slopes_on_covariates() -> pd.DataFrame:
         # the range of a covariate is over the cases that are compared
         normalized = ss.normalize(scored, covariates)
         terms = ss.regress(scores_without_reference(normalized, settings), formulas, **options)
@@ -492,7 +492,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
         f"terms = terms[terms['term'].isin({covariates})]",
         call_text(ss.adjust, "terms", procedure=settings.adjust),
     ]
-    analyses.store_frame_or_error("regression", "\n".join(lines), slopes)
+    analyses.store_frame_or_error("regression", "\n".join(lines), adjusted_slopes_on_covariates)
 
 
 def _concat_code(calls: list[str]) -> str:

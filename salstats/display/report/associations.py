@@ -8,8 +8,8 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.wording import (
     MAX_ITEMS_IN_SENTENCE,
     Wording,
-    name_list,
     named_values_text,
+    names_or_count_text,
     used_adjustment_procedure,
 )
 from salstats.display.text.format import counted
@@ -140,7 +140,7 @@ def auroc_by_task_sentences(areas: Estimates, wording: Wording) -> Iterator[str]
     )
     yield f"{subject} was {values}."
     if not is_defined.all():
-        undefined_tasks = name_list(list(tasks[~is_defined]), "tasks")
+        undefined_tasks = names_or_count_text(list(tasks[~is_defined]), "tasks")
         yield f"It was undefined in {undefined_tasks}, where only one class was present."
     holds_chance = (areas.numbers("conf_low") <= _CHANCE_AREA) & (areas.numbers("conf_high") >= _CHANCE_AREA)
     if holds_chance.any():
@@ -154,7 +154,7 @@ def _in_tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
     """Return tasks after "in", " in Edema"; "" where the scores have no tasks."""
     if not tasks[0]:
         return ""
-    return f" in {name_list(list(tasks), 'tasks')}"
+    return f" in {names_or_count_text(list(tasks), 'tasks')}"
 
 
 def discriminated_outcome_phrase(areas_under_curve: Estimates, wording: Wording) -> str:

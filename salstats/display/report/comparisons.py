@@ -13,12 +13,12 @@ from salstats.display.report.wording import (
     better_or_worse_verdict,
     decimals_by_magnitude,
     family_of_tests_text,
-    name_list,
     named_values_text,
+    names_or_count_text,
     used_adjustment_procedure,
 )
 from salstats.display.text.format import joined
-from salstats.display.text.margins import tested_equivalence_margins_text
+from salstats.display.text.margins import within_tested_margins_phrase
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.equivalence import sides_and_claims
@@ -59,7 +59,7 @@ def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
 def _margin_result_text(contrasts: Estimates, wording: Wording) -> str:
     """Return which methods were shown, on one metric, to lie within a margin of the reference."""
     reference = wording.method(contrasts.frame["reference"].iloc[0])
-    margin = f"a difference {tested_equivalence_margins_text(contrasts, wording.labels)}"
+    margin = f"a difference {within_tested_margins_phrase(contrasts, wording.labels)}"
     _, claims = sides_and_claims(contrasts.frame["verdict"])
     methods = contrasts.distinct_values("method")
     results = []
@@ -95,7 +95,7 @@ def _claimed_tasks_phrase(claimed: Estimates, contrasts: Estimates, wording: Wor
     tasks = list(claimed.frame.loc[~claimed.is_over_tasks, "task"])
     phrases = []
     if tasks:
-        names = name_list(wording.task_labels(tasks), f"of {n_tasks} tasks")
+        names = names_or_count_text(wording.task_labels(tasks), f"of {n_tasks} tasks")
         if len(tasks) == n_tasks:
             names = f"all {n_tasks} tasks"
         phrases.append(f"in {names}")
@@ -125,7 +125,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
     metric = str(contrasts.frame["metric"].iloc[0])
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     start = f"On {wording.metric(metric)}, compared with {reference},"
-    return f"{start}{_over_tasks_phrase(contrasts)} {'; '.join(clauses)}."
+    return f"{start}{_averaged_over_tasks_insertion(contrasts)} {'; '.join(clauses)}."
 
 
 def _subject(names: Sequence[str], n_methods: int) -> str:
@@ -137,7 +137,7 @@ def _subject(names: Sequence[str], n_methods: int) -> str:
     return f"{len(names)} of {n_methods} methods"
 
 
-def _over_tasks_phrase(contrasts: Estimates) -> str:
+def _averaged_over_tasks_insertion(contrasts: Estimates) -> str:
     """Return the tasks that contrasts are averaged over, "" where there are no averages."""
     if not contrasts.is_over_tasks.any():
         return ""

@@ -83,7 +83,7 @@ def _write_files_collecting_warnings(
     with progress_counter(n_pages, "Figures", progress=progress) as count:
         figure_warnings = [f"in the figures: {text}" for text in jobs.finish_and_list_warnings(count)]
     for item in figures:
-        written_items[item.key] = _written_figure(item, folder)
+        written_items[item.key] = _read_drawn_figure(item, folder)
     report = _write_frames_and_add_files(report, written_items, folder)
     report = replace(report, warnings=(*report.warnings, *figure_warnings))
     with progress_counter(None, "Page", progress=progress):
@@ -107,7 +107,7 @@ def _write_table(item: ReportItem, folder: Path) -> _WrittenItem:
     return _WrittenItem(table_rows(item.drawing), tuple(files))
 
 
-def _written_figure(item: ReportItem, folder: Path) -> _WrittenItem:
+def _read_drawn_figure(item: ReportItem, folder: Path) -> _WrittenItem:
     """Return the files of a figure that was drawn, and as its content the PNG of each page."""
     files_of_pages = _figure_files_by_page(item, folder)
     pictures = tuple(files[-1].read_bytes() for files in files_of_pages)

@@ -18,7 +18,7 @@ from salstats.display.report.wording import (
     Wording,
     decimals_by_magnitude,
     decimals_separating_limits_from_estimate,
-    name_list,
+    names_or_count_text,
 )
 from salstats.display.text.format import count_text, fixed_text, joined
 from salstats.metrics.registry import direction
@@ -86,7 +86,7 @@ def _best_method_sentence(
     best_mean = compared_means.numbers("estimate")[0]
     # several methods may share the best mean
     best_methods = compared_means.frame.loc[compared_means.numbers("estimate") == best_mean, "method"]
-    names = name_list([wording.method(method) for method in best_methods], "methods")
+    names = names_or_count_text([wording.method(method) for method in best_methods], "methods")
     subject = f"On {wording.metric(metric)}, {names}"
     mean_text = wording.estimate_texts(compared_means.take([0]), digits, p_values=False)[0]
     if not other_methods:
@@ -109,7 +109,7 @@ def _best_method_sentence(
     comparison = _others_compared_with_best_clause(other_methods, superlative, frames, wording)
     undefined = ""
     if undefined_methods:
-        undefined = f"; {name_list(undefined_methods, 'methods')} had no defined mean score"
+        undefined = f"; {names_or_count_text(undefined_methods, 'methods')} had no defined mean score"
     return (
         f"{subject} {verb} the {superlative} mean score of {len(other_methods) + 1} methods, "
         f"{mean_text}{over_tasks}{_smaller_is_better_note(metric)}; {comparison}{undefined}."
@@ -141,18 +141,23 @@ def _others_compared_with_best_clause(
     inconclusive_methods = names["inconclusive"]
     uncompared_methods = names["uncompared"]
     if better_methods:
+        subject = names_or_count_text(better_methods, "methods")
         return (
-            f"but {name_list(better_methods, 'methods')} {_was_or_were(better_methods)} shown to score "
-            f"{better_word} on the cases that both have, so it is open which is {superlative}"
+            f"but {subject} {_was_or_were(better_methods)} shown to score {better_word} on the cases that "
+            f"both have, so it is open which is {superlative}"
         )
     if len(other_methods) > 1 and len(inconclusive_methods) == len(other_methods):
         return f"none of the others was shown to score {worse_word}, so it is open which is {superlative}"
     clauses = []
     if inconclusive_methods:
         verb = _was_or_were(inconclusive_methods)
-        clauses.append(f"{name_list(inconclusive_methods, 'methods')} {verb} not shown to score {worse_word}")
+        clauses.append(
+            f"{names_or_count_text(inconclusive_methods, 'methods')} {verb} not shown to score {worse_word}"
+        )
     if uncompared_methods:
-        clauses.append(f"{name_list(uncompared_methods, 'methods')} could not be compared on the same cases")
+        clauses.append(
+            f"{names_or_count_text(uncompared_methods, 'methods')} could not be compared on the same cases"
+        )
     if clauses:
         return f"{joined(clauses)}, so it is open which of them is {superlative}"
     subject = "each of the others"
@@ -203,12 +208,12 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
         share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
         return (
             f"{start} was {share} of that of {reference_name}{_smaller_is_better_note(metric)}; {name} was "
-            f"{_better_or_worse_phrase(decrease)}."
+            f"{_shown_to_score_phrase(decrease)}."
         )
     difference = _defined_contrast("difference", method, metric, frames)
     if difference is not None:
         gap = wording.estimate_texts(difference, p_values=False)[0]
-        result = _better_or_worse_phrase(difference)
+        result = _shown_to_score_phrase(difference)
         return f"{start} minus that of {reference_name} was {gap}; {name} was {result}."
     return f"No mean score of {name} could be compared with that of {reference_name}."
 
@@ -243,7 +248,7 @@ def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
     )
 
 
-def _better_or_worse_phrase(contrasts: Estimates) -> str:
+def _shown_to_score_phrase(contrasts: Estimates) -> str:
     """Return what was shown of the first contrast: "shown to score worse"."""
     state = verdicts_or_missing_reasons(contrasts)[0]
     if state in (*_BEHIND, *_AHEAD):
@@ -260,7 +265,7 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
     covariates = wording.settings.covariates or ()
     if not covariates:
         return "The scores came without covariates, so what they depend on was not examined."
-    names = name_list([wording.column(covariate) for covariate in covariates], "covariates", "or")
+    names = names_or_count_text([wording.column(covariate) for covariate in covariates], "covariates", "or")
     untested = f"Whether {metric_name} rises or falls with {names} could not be tested."
     if "regression" not in frames:
         return untested

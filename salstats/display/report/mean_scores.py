@@ -7,7 +7,12 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.caveats import caveat_sentences
-from salstats.display.report.wording import Wording, decimals_by_magnitude, name_list, named_values_text
+from salstats.display.report.wording import (
+    Wording,
+    decimals_by_magnitude,
+    named_values_text,
+    names_or_count_text,
+)
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.errors import SalstatsWarning
 from salstats.stats.missing_bounds import missing_bounds
@@ -75,14 +80,14 @@ def _mean_by_method_and_missing_task_sentences(
     undefined = rows.subset(~rows.has_estimate)
     if len(undefined):
         names = [wording.method(method) for method in undefined.frame["method"]]
-        text += f", and undefined for {name_list(names, 'methods')}"
+        text += f", and undefined for {names_or_count_text(names, 'methods')}"
     yield f"On {metric_name}, the mean score{over_tasks} was {text}."
     if has_averages:
         missing_tasks = _missing_task_texts(task_means, wording)
         if missing_tasks:
             yield (
                 "Not every method has a defined score in each: "
-                f"{name_list(missing_tasks, 'methods lack tasks')}."
+                f"{names_or_count_text(missing_tasks, 'methods lack tasks')}."
             )
 
 
@@ -94,6 +99,6 @@ def _missing_task_texts(means: Estimates, wording: Wording) -> list[str]:
         tasks_of_method = means.subset(means.frame["method"] == method).distinct_values("task")
         missing = [task for task in tasks if task not in tasks_of_method]
         if missing:
-            names = name_list(wording.task_labels(missing), "tasks")
+            names = names_or_count_text(wording.task_labels(missing), "tasks")
             texts.append(f"{wording.method(method)} has none in {names}")
     return texts

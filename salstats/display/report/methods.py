@@ -22,7 +22,7 @@ from salstats.display.report.settings import has_several_values
 from salstats.display.report.template import TEMPLATE, Slots
 from salstats.display.report.wording import Wording, used_adjustment_procedure
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
-from salstats.display.text.margins import has_margins, tested_equivalence_margins_text
+from salstats.display.text.margins import has_margins, within_tested_margins_phrase
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.input_files import data_folder
 from salstats.metrics.records import Metric
@@ -426,7 +426,7 @@ def _slots_on_how_methods_were_compared(frames: ReportFrames, wording: Wording) 
     if "task" in differences.frame.columns:
         slots["on_task"] = " and task"
     if has_margins(differences):
-        slots["margin"] = tested_equivalence_margins_text(differences, wording.labels)
+        slots["margin"] = within_tested_margins_phrase(differences, wording.labels)
     if used_adjustment_procedure(differences) is not None:
         slots["margin_adjusted"] = ", adjusted likewise as a family of its own,"
     if "decrease" in frames:

@@ -118,7 +118,7 @@ class Wording:
 
     def metrics(self, names: Iterable[str]) -> str:
         """Return metrics as a list in a sentence."""
-        return name_list([self.metric(name) for name in names], "metrics")
+        return names_or_count_text([self.metric(name) for name in names], "metrics")
 
     def sorted_by_method(self, estimates: Estimates) -> Estimates:
         """Return estimates sorted by method, in the order of labels."""
@@ -201,7 +201,7 @@ def label_in_sentence(text: str) -> str:
     return text
 
 
-def name_list(names: Sequence[str], plural_noun: str, conjunction: str = "and") -> str:
+def names_or_count_text(names: Sequence[str], plural_noun: str, conjunction: str = "and") -> str:
     """Return names as a list in a sentence, or their number where the list would be long: "7 methods"."""
     if len(names) <= MAX_NAMES_IN_LIST:
         return joined(names, conjunction)

@@ -149,7 +149,7 @@ def table_correlation(
     nouns = notes.CountedAndMissingNouns("pair", "incomplete")
     table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
     p_value_note = ""
-    test = _test_text(estimates, coefficient)
+    test = _name_of_p_value_test(estimates, coefficient)
     if p_values:
         tested_by = f"two-sided, {test}; " if test else ""
         p_value_note = f"P values: {tested_by}adjusted ({adjustment_text(estimates)})."
@@ -170,7 +170,7 @@ def table_correlation(
     return great_table(table, "salstats-correlation")
 
 
-def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
+def _name_of_p_value_test(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
     """Return the test behind the P values, "" where it is not known."""
     if estimates.distinct_values("interval") == ["cr2"]:
         return "t test on Fisher's z scale"

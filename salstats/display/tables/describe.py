@@ -163,8 +163,10 @@ def _summary_quantities(
         if metric_label:
             zero_heading = f"{metric_label} at 0, n (%)"
             one_heading = f"{metric_label} at 1, n (%)"
-        values.append(TableQuantity(zero_heading, [_count_and_percent_text(row, "zero") for row in rows]))
-        values.append(TableQuantity(one_heading, [_count_and_percent_text(row, "one") for row in rows]))
+        zero_texts = [_count_and_percent_at_bound_text(row, "zero") for row in rows]
+        one_texts = [_count_and_percent_at_bound_text(row, "one") for row in rows]
+        values.append(TableQuantity(zero_heading, zero_texts))
+        values.append(TableQuantity(one_heading, one_texts))
     return values
 
 
@@ -197,7 +199,7 @@ def _median_and_iqr_text(row: dict[Hashable, Any], digits: int, style: str) -> s
     return interval_text(row["median"], row["q1"], row["q3"], digits, style)
 
 
-def _count_and_percent_text(row: dict[Hashable, Any], bound: Literal["zero", "one"]) -> str:
+def _count_and_percent_at_bound_text(row: dict[Hashable, Any], bound: Literal["zero", "one"]) -> str:
     """Return the number and percentage of scores at a bound of metrics from 0 to 1, "" for other metrics."""
     metric = registered_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):

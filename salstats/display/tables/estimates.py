@@ -34,7 +34,7 @@ from salstats.display.tables.marks import (
     p_value_stars,
     rarer_rows,
 )
-from salstats.display.tables.models import model_effect_kind
+from salstats.display.tables.models import effect_measure_label
 from salstats.display.tables.placement import (
     CellGrid,
     ColumnPlacement,
@@ -369,7 +369,7 @@ def _heading(
             marginal_estimates_heading(estimates, labels), estimates, beside_p_values=beside_p_values
         )
     if has_coefficients(estimates):
-        kinds = [model_effect_kind(row) for row in estimates.frame.to_dict("records")]
+        kinds = [effect_measure_label(row) for row in estimates.frame.to_dict("records")]
         kind = joined(list(dict.fromkeys(kinds)), "or").lower()
         outcome = only_outcome_text(estimates, labels)
         heading = f"{outcome}, {kind}" if outcome else capitalized(kind)

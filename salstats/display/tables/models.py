@@ -253,7 +253,7 @@ def _heading_text_of_each_row_by_level(
     "grouping", which are the values of `grouping_columns`.
     """
     rows = estimates.frame.to_dict("records")
-    levels = {"kind": [model_effect_kind(row) for row in rows]}
+    levels = {"kind": [effect_measure_label(row) for row in rows]}
     if estimates.distinct_values(FRAME_NAME_COLUMN):
         levels["name"] = [str(name) for name in estimates.row_values(FRAME_NAME_COLUMN)]
     if estimates.distinct_values("formula"):
@@ -270,7 +270,7 @@ def _heading_text_of_each_row_by_level(
     return levels
 
 
-def model_effect_kind(coefficient_row: Mapping[Any, Any]) -> str:
+def effect_measure_label(coefficient_row: Mapping[Any, Any]) -> str:
     """Return the kind of effect in a row of coefficients: "Coefficient", "Odds ratio"."""
     if isinstance(coefficient_row.get("average"), str):
         return "Average marginal effect"

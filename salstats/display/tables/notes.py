@@ -84,12 +84,12 @@ def summary_rows_note(estimates: Estimates) -> str:
             rows = np.flatnonzero(estimates.frame[key] == AVERAGE)
             weights = estimates.take(rows).only_value("weights")
             kinds = {estimates.average_decrease_kind_of_rows[row] for row in rows}
-            text = _average_text(str(weights or ""), kinds)
+            text = _average_name(str(weights or ""), kinds)
             sentences.append(f"{AVERAGE}: {text} over {plural(key)}.")
     return " ".join(sentences)
 
 
-def _average_text(weights: str, kinds: set[AverageKind | None]) -> str:
+def _average_name(weights: str, kinds: set[AverageKind | None]) -> str:
     """Return the name of an average: "unweighted mean".
 
     `weights` is the text in the frame's column `weights`; `kinds` are those of average decreases, None for

@@ -224,15 +224,17 @@ def _counted_rows(
     """Return the row of a dichotomous covariate, which has no labels of levels, or the rows of all levels."""
     heading = f"{label}, {_COUNT_SUFFIX}"
     if not level_labels:
-        return [_Row(heading, [_count_and_percent_text(group_rows) for group_rows in by_group])]
+        return [_Row(heading, [_level_count_and_percent_text(group_rows) for group_rows in by_group])]
     rows = [_Row(heading, [""] * len(by_group))]
     for level, level_label in level_labels.items():
-        texts = [_count_and_percent_text(group_rows[group_rows["level"] == level]) for group_rows in by_group]
+        texts = [
+            _level_count_and_percent_text(group_rows[group_rows["level"] == level]) for group_rows in by_group
+        ]
         rows.append(_Row(level_label, texts, is_indented=True))
     return rows
 
 
-def _count_and_percent_text(rows: pd.DataFrame) -> str:
+def _level_count_and_percent_text(rows: pd.DataFrame) -> str:
     """Return how many patients have a level, and their percentage, from the one row of a group and level."""
     if rows.empty or rows["n"].iloc[0] == 0:
         return MISSING

@@ -246,7 +246,7 @@ def table_regression(
         limits_and_caution_note(estimates, names),
         score_weights_sentence(estimates),
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
-        _components_note(random_effects),
+        _components_estimation_note(random_effects),
         p_value_note,
         factor_test_note,
     )
@@ -273,7 +273,7 @@ def _term_cells(frame: pd.DataFrame, groups: Sequence[str], model_columns: Model
     return cells
 
 
-def _components_note(components: Estimates | None) -> str:
+def _components_estimation_note(components: Estimates | None) -> str:
     """Return how random effects and their limits were estimated; "" without components."""
     if components is None:
         return ""

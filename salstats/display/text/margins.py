@@ -27,7 +27,7 @@ def margin_marks(estimates: Estimates) -> list[str]:
     return [MARGIN_MARK if claim else "" for claim in claims]
 
 
-def tested_equivalence_margins_text(estimates: Estimates, labels: Labels) -> str:
+def within_tested_margins_phrase(estimates: Estimates, labels: Labels) -> str:
     """Return the margins of tests of equivalence, "within −0.05 to 0.05", or non-inferiority, "above −0.05".
 
     They are by metric where these differ. At least one estimate must have a margin.
@@ -40,16 +40,16 @@ def tested_equivalence_margins_text(estimates: Estimates, labels: Labels) -> str
     metrics = labels.order("metric", rows.distinct_values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
         low, high = bounds.iloc[0]
-        return margin_span_text(low, high, percent_sign)
+        return within_margin_phrase(low, high, percent_sign)
     texts = []
     for metric in metrics:
         metric_bounds = bounds[rows.frame["metric"] == metric].drop_duplicates()
-        spans = [margin_span_text(low, high, percent_sign) for low, high in metric_bounds.to_numpy()]
+        spans = [within_margin_phrase(low, high, percent_sign) for low, high in metric_bounds.to_numpy()]
         texts.append(f"{' or '.join(spans)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 
-def margin_span_text(low: float, high: float, percent_sign: str) -> str:
+def within_margin_phrase(low: float, high: float, percent_sign: str) -> str:
     """Return the text of one margin, its numbers followed by `percent_sign`: "within −0.05 to 0.05"."""
     low_text = f"{low:g}".replace("-", MINUS)
     high_text = f"{high:g}".replace("-", MINUS)
@@ -77,9 +77,7 @@ def margin_mark_note(estimates: Estimates, labels: Labels, style: str) -> str:
     tests = "one-sided test"
     if _is_margin_two_sided(_rows_with_tested_margin(estimates)).any():
         tests = "two one-sided tests"
-    result = (
-        f"shown to lie {tested_equivalence_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
-    )
+    result = f"shown to lie {within_tested_margins_phrase(estimates, labels)} ({tests}, {p_name} < {alpha})"
     _, claims = sides_and_claims(estimates.frame["verdict"])
     meaning = joined([claim for claim in CLAIMS if claim in claims], "or")
     if not meaning:

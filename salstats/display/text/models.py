@@ -211,7 +211,9 @@ def model_and_averaging_note(estimates: Estimates, labels: Labels) -> str:
     """Return the models of marginal estimates and what these are averaged over, "" for other estimates."""
     if not has_marginal_estimates(estimates):
         return ""
-    averages = [_average_text(estimates, str(average)) for average in estimates.distinct_values("average")]
+    averages = [
+        _averaged_over_text(estimates, str(average)) for average in estimates.distinct_values("average")
+    ]
     averages = [text for text in averages if text]
     clause = ""
     if averages:
@@ -222,7 +224,7 @@ def model_and_averaging_note(estimates: Estimates, labels: Labels) -> str:
     return model_note(estimates, labels, clause)
 
 
-def _average_text(estimates: Estimates, average: str) -> str:
+def _averaged_over_text(estimates: Estimates, average: str) -> str:
     """Return what marginal estimates are averaged over, "" where nothing is left to average."""
     if average == "rows":
         return "averaged over the rows of the model"

@@ -143,7 +143,7 @@ def limits_name_without_level(terms: Iterable[object]) -> str:
     return "CI"
 
 
-def inference_population_text(values: Iterable[Any]) -> str:
+def inference_population_sentence(values: Iterable[Any]) -> str:
     """Return for which population intervals hold, from the values of the column `inference_to`.
 
     "" where some estimates hold for readers in general and others do not.

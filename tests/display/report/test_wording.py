@@ -15,8 +15,8 @@ from salstats.display.report.wording import (
     decimals_separating_limits_from_estimate,
     family_of_tests_text,
     label_in_sentence,
-    name_list,
     named_values_text,
+    names_or_count_text,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import Advice, ColumnName, ColumnValue, Message, Setting
@@ -123,8 +123,8 @@ def test_messages_have_the_labels_of_the_report():
 
 
 def test_more_than_four_names_are_a_number():
-    assert name_list(list("abcd"), "methods", "or") == "a, b, c or d"
-    assert name_list(list("abcde"), "methods") == "5 methods"
+    assert names_or_count_text(list("abcd"), "methods", "or") == "a, b, c or d"
+    assert names_or_count_text(list("abcde"), "methods") == "5 methods"
     assert WORDS.metrics(["iou", "hit"]) == "IoU and hit rate"
     assert WORDS.metrics(["iou"] * 5) == "5 metrics"
 

@@ -8,11 +8,11 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.models import (
     ModelCell,
     columns_identifying_models,
+    effect_measure_label,
     first_rows_of_models,
     foot_texts,
     hidden_variables_of_each_formula,
     is_row_of_gap_model,
-    model_effect_kind,
     models_to_columns,
     read_and_stack,
     terms_shown,
@@ -201,11 +201,11 @@ def test_statistics_of_other_models_are_an_error():
 
 
 def test_kinds_of_estimates_are_those_of_their_family_and_scale():
-    assert model_effect_kind({"family": "gaussian"}) == "Coefficient"
-    assert model_effect_kind({"family": "binomial"}) == "Log odds ratio"
-    assert model_effect_kind({"family": "binomial", "exponentiated": True}) == "Odds ratio"
-    assert model_effect_kind({"family": "binomial", "average": "rows"}) == "Average marginal effect"
-    assert model_effect_kind({}) == "Coefficient"
+    assert effect_measure_label({"family": "gaussian"}) == "Coefficient"
+    assert effect_measure_label({"family": "binomial"}) == "Log odds ratio"
+    assert effect_measure_label({"family": "binomial", "exponentiated": True}) == "Odds ratio"
+    assert effect_measure_label({"family": "binomial", "average": "rows"}) == "Average marginal effect"
+    assert effect_measure_label({}) == "Coefficient"
 
 
 def test_random_effects_have_their_sd_share_and_groups_at_the_foot():

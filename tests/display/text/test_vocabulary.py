@@ -7,7 +7,7 @@ from salstats.display.text.vocabulary import (
     CONTRASTS,
     INFERENCE_SENTENCES,
     TERMS,
-    inference_population_text,
+    inference_population_sentence,
     limits_name_without_level,
     method_label_in_sentence,
 )
@@ -23,13 +23,14 @@ def test_limits_of_ranks_alone_are_no_confidence_interval(terms, name):
 
 def test_populations_are_named_where_all_estimates_have_the_same_kind():
     assert (
-        inference_population_text([THESE_READERS, None, THESE_READERS]) == INFERENCE_SENTENCES[THESE_READERS]
+        inference_population_sentence([THESE_READERS, None, THESE_READERS])
+        == INFERENCE_SENTENCES[THESE_READERS]
     )
-    assert inference_population_text([]) == ""
-    assert inference_population_text([THESE_READERS, "readers in general"]) == ""
-    assert inference_population_text(["of another package"]) == ""
+    assert inference_population_sentence([]) == ""
+    assert inference_population_sentence([THESE_READERS, "readers in general"]) == ""
+    assert inference_population_sentence(["of another package"]) == ""
     # readers are fixed in some estimates, trainings in others
-    both = inference_population_text(["these trainings", THESE_READERS])
+    both = inference_population_sentence(["these trainings", THESE_READERS])
     assert both == INFERENCE_SENTENCES["these readers and trainings"]
     assert both.startswith("Readers and trainings are fixed")
     assert "not to readers and trainings in general" in both

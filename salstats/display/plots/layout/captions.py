@@ -15,7 +15,7 @@ from salstats.display.facts import (
 )
 from salstats.display.text.format import STYLES, count_text, counted, joined, significance_level_of
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import has_margins, margin_mark_note, tested_equivalence_margins_text
+from salstats.display.text.margins import has_margins, margin_mark_note, within_tested_margins_phrase
 from salstats.display.text.models import scale_clause
 from salstats.errors import SalstatsError
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
@@ -68,7 +68,7 @@ def margin_notes(estimates: Estimates, labels: Labels, style: str, *, has_marks:
         return []
     if has_marks:
         return ["Dotted lines: margins.", margin_mark_note(estimates, labels, style)]
-    return [f"Dotted lines: margins, {tested_equivalence_margins_text(estimates, labels)}."]
+    return [f"Dotted lines: margins, {within_tested_margins_phrase(estimates, labels)}."]
 
 
 def undefined_and_not_drawn_note(
