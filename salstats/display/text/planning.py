@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import check_columns, check_frame
+from salstats.checks import check_columns, check_frame, quoted
 from salstats.display.text.format import (
     MINUS,
     count_text,
@@ -18,6 +18,7 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import within_margin_phrase
 from salstats.display.text.vocabulary import TERMS
+from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.engine.intervals import interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.planning.spreads import LIMITS_LEVEL
@@ -30,17 +31,36 @@ _OPTIONAL_COLUMNS = (
 )  # fmt: skip
 #: Text in the place of a number of cases where no number of cases is enough.
 NO_SUFFICIENT_NUMBER = "none"
+#: Columns that one call of `power` gives one value.
+_COLUMNS_WITH_ONE_VALUE = ("term", "goal", "target", "level")
 #: Columns that tell curves apart, besides the grouping columns.
 _CURVE_COLUMNS = ("n_readers", "effect")
 
 
 def checked_plan_with_all_columns(plan: object) -> pd.DataFrame:
-    """Return a frame of `power` with all of its columns; raise ColumnError where a required one is missing.
+    """Return a frame of `power` with all of its columns, optional ones that it lacks without values.
 
-    Optional columns that it lacks are added without values.
+    Raises
+    ------
+    ColumnError
+        A required column is missing.
+    SalstatsError
+        There is no row, or rows have different goals, which no sentence or figure can show together.
     """
     frame = check_frame(plan, "plan")
     check_columns(frame, REQUIRED_COLUMNS, "plan", "power() makes the frame")
+    if frame.empty:
+        raise SalstatsError("plan has no rows", option="plan")
+    for column in _COLUMNS_WITH_ONE_VALUE:
+        values = frame[column].unique()
+        if len(values) > 1:
+            raise SalstatsError(
+                f"plan has several values in column {column!r}: {quoted(values)}",
+                hint=Message("show the plan of each call of ", Call("power"), " by itself"),
+                option="plan",
+                column=column,
+                choices=map(str, values),
+            )
     added = [column for column in _OPTIONAL_COLUMNS if column not in frame.columns]
     return frame.reset_index(drop=True).reindex(columns=[*frame.columns, *added])
 

@@ -14,7 +14,7 @@ from salstats.display.text.planning import (
     n_cases_needed_text,
     rows_of_each_curve,
 )
-from salstats.errors import ColumnError
+from salstats.errors import ColumnError, SalstatsError
 
 
 def test_a_simulated_plan_says_how_it_was_made_and_what_is_needed():
@@ -171,3 +171,17 @@ def test_a_formula_may_say_that_no_number_is_enough():
 def test_what_is_no_plan_is_refused():
     with raises(ColumnError, column="term", hint="power() makes the frame"):
         ss.power_sentence(pd.DataFrame({"power": [0.8]}))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("goal", "width"), ("level", 0.9), ("target", 0.9), ("term", "percent_decrease")]
+)
+def test_a_plan_has_one_goal(column, value):
+    plans = pd.concat([plan(), plan(effects=(-0.1,), **{column: value})])
+    with raises(SalstatsError, option="plan", column=column):
+        ss.power_sentence(plans)
+
+
+def test_a_plan_has_rows():
+    with raises(SalstatsError, option="plan"):
+        ss.power_sentence(plan().iloc[:0])
