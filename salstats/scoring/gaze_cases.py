@@ -44,6 +44,16 @@ UNDEFINED = "undefined"
 Draw = tuple[np.ndarray, np.ndarray]
 
 
+def other_n_readers_reason(n_readers: int) -> str:
+    """Return the reason why an image is not scored that has not exactly so many readers."""
+    return f"not {n_readers} readers"
+
+
+def too_few_readers_reason(min_readers: int) -> str:
+    """Return the reason why an image is not scored that has fewer readers."""
+    return f"fewer than {min_readers} readers"
+
+
 def is_shuffled_metric(name: str) -> bool:
     """Return True for a metric that is corrected by the centre bias."""
     return "center_bias" in METRICS[name].needs
@@ -65,9 +75,9 @@ class GazeRule:
     def unscored_reason(self, n_readers_of_image: int) -> str | None:
         """Return the reason why an image that so many readers looked at is not scored; None if it is."""
         if self.n_readers is not None and n_readers_of_image != self.n_readers:
-            return f"not {self.n_readers} readers"
+            return other_n_readers_reason(self.n_readers)
         if n_readers_of_image < self.min_readers:
-            return f"fewer than {self.min_readers} readers"
+            return too_few_readers_reason(self.min_readers)
         return None
 
 

@@ -16,6 +16,7 @@ from salstats.images.center_bias import CenterBias
 from salstats.readers.background_images import ImageSource
 from salstats.readers.gaze_files import metadata_file_of_phase
 from salstats.scoring.gaze import center_bias_of_recordings
+from salstats.scoring.gaze_cases import other_n_readers_reason, too_few_readers_reason
 from salstats.studies.lanfredi2021.layouts import (
     LABELS,
     SHUFFLED,
@@ -26,6 +27,8 @@ from salstats.study import Study
 
 #: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
 STUDY_PHASES = (1, 2)
+#: A score needs one reader who is left out and another whose gaze is the truth.
+_MIN_READERS = 2
 #: The mixing of a saliency method whose maps were not mixed from maps of classes.
 MIXING_AS_GIVEN = "as given"
 #: Methods that have no mixing.
@@ -76,7 +79,7 @@ class Recordings:
     @cached_property
     def scores_of_scored_images(self) -> pd.DataFrame:
         """The rows of images with the required number of readers."""
-        return rows_with_required_readers(self.all_scores)
+        return rows_of_images_with_n_readers(self.all_scores, self.options.n_readers)
 
     @cached_property
     def scores_of_defined_metrics(self) -> pd.DataFrame:
@@ -125,7 +128,7 @@ def scored_recordings(
     scores = scores_by_left_out_reader(
         unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed
     )
-    if rows_with_required_readers(scores)["score"].isna().all():
+    if rows_of_images_with_n_readers(scores, options.n_readers)["score"].isna().all():
         raise SalstatsError(
             f"{study.source}: no score is defined ({_reason_counts_text(scores)})",
             column="score",
@@ -142,6 +145,7 @@ def scores_by_left_out_reader(recordings: Recordings, center_bias: str, **option
     """
     scores = ss.score_gaze(
         recordings.study,
+        min_readers=_MIN_READERS,
         n_readers=recordings.options.n_readers,
         center_bias=center_bias,
         bias=recordings.bias,
@@ -152,10 +156,10 @@ def scores_by_left_out_reader(recordings: Recordings, center_bias: str, **option
     return with_mixing_and_subset(scores, recordings.labels)
 
 
-def study_phases_or_none_if_all(folder: Path) -> list[int] | None:
-    """Return the phases of a release that the study used; warn of the others.
+def phases_to_read_or_none_for_all(folder: Path) -> list[int] | None:
+    """Return the phases of a release that the study used; warn of the others, which are not read.
 
-    None where the release has only phases of the study, or none of them.
+    None, which reads all phases, where the release has only phases of the study, or none of them.
     """
     phases = [int(phase) for phase in metadata_file_of_phase(folder, None)]
     used_phases = [phase for phase in phases if phase in STUDY_PHASES]
@@ -236,11 +240,12 @@ def with_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
-def rows_with_required_readers(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows of images with the number of readers that the options require."""
-    # `score_gaze` gives rows of other images the reason "N readers".
-    has_other_readers = rows["reason"].fillna("").str.endswith(" readers")
-    return rows[~has_other_readers].reset_index(drop=True)
+def rows_of_images_with_n_readers(rows: pd.DataFrame, n_readers: int | None) -> pd.DataFrame:
+    """Keep the rows of images that exactly so many readers looked at, or at least two where it is None."""
+    unscored_reasons = [too_few_readers_reason(_MIN_READERS)]
+    if n_readers is not None:
+        unscored_reasons.append(other_n_readers_reason(n_readers))
+    return rows[~rows["reason"].isin(unscored_reasons)].reset_index(drop=True)
 
 
 def means_with_clustered_and_study_intervals(

@@ -23,8 +23,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
     printed_row_names,
+    rows_of_images_with_n_readers,
     rows_of_table_2,
-    rows_with_required_readers,
     scores_by_left_out_reader,
     sorted_as_printed,
     with_mixing_in_methods,
@@ -223,7 +223,8 @@ def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.D
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
-    return rows_with_required_readers(scores_by_left_out_reader(recordings, center_bias, metrics=SHUFFLED))
+    scores = scores_by_left_out_reader(recordings, center_bias, metrics=SHUFFLED)
+    return rows_of_images_with_n_readers(scores, options.n_readers)
 
 
 def shuffled_metrics_by_center_bias(

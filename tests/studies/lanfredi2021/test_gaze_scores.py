@@ -20,12 +20,12 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     main_method_and_mixing,
     mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
+    phases_to_read_or_none_for_all,
     printed_row_names,
+    rows_of_images_with_n_readers,
     rows_of_table_2,
-    rows_with_required_readers,
     scored_recordings,
     sorted_as_printed,
-    study_phases_or_none_if_all,
     with_mixing_and_subset,
     with_mixing_column,
     with_mixing_in_methods,
@@ -347,10 +347,10 @@ def test_of_a_whole_release_the_phases_of_the_study_are_used(tmp_path, phases, u
     for phase in phases:
         (tmp_path / f"metadata_phase_{phase}.csv").touch()
     if used is None:
-        assert study_phases_or_none_if_all(tmp_path) is None
+        assert phases_to_read_or_none_for_all(tmp_path) is None
     else:
         with warns(option="phases", value=used, path=tmp_path):
-            assert study_phases_or_none_if_all(tmp_path) == used
+            assert phases_to_read_or_none_for_all(tmp_path) == used
 
 
 def named(*rows):
@@ -389,8 +389,10 @@ def test_rows_are_named_and_ordered_as_in_print():
 
 
 def test_images_with_other_readers_are_not_scored():
-    rows = pd.DataFrame({"reason": ["not 5 readers", None, "no map"], "case": list("abc")})
-    assert rows_with_required_readers(rows)["case"].tolist() == ["b", "c"]
+    reasons = ["not 5 readers", None, "no map", "fewer than 2 readers"]
+    rows = pd.DataFrame({"reason": reasons, "case": list("abcd")})
+    assert rows_of_images_with_n_readers(rows, 5)["case"].tolist() == ["b", "c"]
+    assert rows_of_images_with_n_readers(rows, None)["case"].tolist() == ["a", "b", "c"]
 
 
 def test_table_2_has_the_shuffled_metrics_of_interobserver_and_the_main_method():
