@@ -49,7 +49,7 @@ from salstats.studies.saporta2022.study_frames import (
     means,
     metric_rows,
     min_max_features,
-    rows_of_first_models,
+    rows_of_first_model_of_each_method,
     rows_of_main_and_people,
     slopes_and_correlations_on_prob,
 )
@@ -129,6 +129,7 @@ _CLUSTERED_COLUMN_BY_COLUMN = {
     "conf_high": "clustered_high",
     "conclusion": "conclusion_clustered",
 }
+_DECREASE = "decrease from human, %"
 _TERM_NAMES = {"slope": "slope", "spearman": "Spearman correlation"}
 
 
@@ -192,16 +193,16 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     groups = (rows["row"] + ". " + rows["question"]).tolist()
     stub = []
     for row in rows.to_dict("records"):
-        names = ", ".join(printed_names_of_keys(row["of"].split(", ")))
+        names = ", ".join(printed_names_of_keys(row["keys"]))
         stub.append(f"{_capitalized(row['quantity'])}: {names}")
     choices_shown = (_PUBLISHED_CHOICE, _CLUSTERED_CHOICE, _OTHER_CHOICE)
-    is_percent = rows["quantity"].str.endswith("%")
+    is_percent = rows["quantity"] == _DECREASE
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
     figure = None
     if len(slopes):
         figure = _slopes_figure(slopes)
     return ItemResult(
-        rows,
+        rows.drop(columns="keys"),
         _choices_table(rows, groups, stub, choices_shown, is_percent),
         figure,
         note="the other choice has patients as clusters too, so that it differs from the column before it in "
@@ -244,9 +245,8 @@ def _stacked_choices(
 
 def _slopes_figure(rows: pd.DataFrame) -> Figure:
     """Plot the slopes of the features with each choice, a panel per outcome."""
-    # `of` is "OUTCOME, FEATURE", and an outcome may hold a comma itself.
-    outcome_and_feature = rows["of"].str.rpartition(", ")
-    keys = pd.DataFrame({"outcome": outcome_and_feature[0], "method": "", "task": outcome_and_feature[2]})
+    keys = pd.DataFrame(rows["keys"].tolist(), columns=["outcome", "task"], index=rows.index)
+    keys.insert(1, "method", "")
     choices_shown = (
         _PUBLISHED_CHOICE,
         replace(_CLUSTERED_CHOICE, heading="Patients as clusters"),
@@ -384,13 +384,14 @@ def _pooled_slopes(frames: StudyFrames, inference: StudyInference) -> pd.DataFra
 
 def _scores_of_first_models(frames: StudyFrames) -> pd.DataFrame:
     """Return IoU and hits of the first model of each method, and of people."""
-    return metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
+    return metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")
 
 
 def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """Return estimates as published, with patients as clusters, and with another choice as well.
 
-    Rows are those of `QUESTIONS` which the data allow; `quantity` and `of` name what is estimated.
+    Rows are those of `QUESTIONS` which the data allow. `quantity` and `of` name what is estimated; `keys`
+    has the names of `of` as a tuple.
     """
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
@@ -408,7 +409,15 @@ def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.D
     rows = concat_or_raise_if_none(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
     return rows[
-        ["row", "question", "quantity", "of", *_COMPARISON_COLUMNS, *_CLUSTERED_COLUMN_BY_COLUMN.values()]
+        [
+            "row",
+            "question",
+            "quantity",
+            "of",
+            "keys",
+            *_COMPARISON_COLUMNS,
+            *_CLUSTERED_COLUMN_BY_COLUMN.values(),
+        ]
     ]
 
 
@@ -443,14 +452,21 @@ class _ChoiceEstimates(NamedTuple):
 
 
 def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _ChoiceEstimates) -> pd.DataFrame:
-    """Return rows of the sensitivity table; `of` joins the values of the key columns."""
+    """Return rows of the sensitivity table: `keys` has the values of the key columns, `of` joins them."""
     rows = published_beside_other(estimates.published, estimates.other, keys)
     clustered = published_beside_other(estimates.published, estimates.clustered, keys).rename(
         columns=_CLUSTERED_COLUMN_BY_COLUMN
     )
     rows = rows.merge(clustered[[*keys, *_CLUSTERED_COLUMN_BY_COLUMN.values()]], on=keys, validate="1:1")
-    key_text = rows[keys].astype("str").agg(", ".join, axis=1)
-    return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
+    key_values = [tuple(map(str, values)) for values in rows[keys].itertuples(index=False)]
+    rows = rows.drop(columns=keys).assign(row=row, quantity=quantity)
+    return _with_keys(rows, key_values)
+
+
+def _with_keys(rows: pd.DataFrame, key_values: list[tuple[str, ...]]) -> pd.DataFrame:
+    """Add the columns `keys`, a tuple of names for each row, and `of`, these names as a text."""
+    texts = [", ".join(names) for names in key_values]
+    return rows.assign(of=texts, keys=pd.Series(key_values, index=rows.index, dtype="object"))
 
 
 def _s1_rows_of_misses_as_zero(
@@ -461,7 +477,7 @@ def _s1_rows_of_misses_as_zero(
     rows_with_zeros = rows.assign(score=rows["score"].mask(rows["reason"] == EMPTY, 0.0))
     estimators: dict[str, Callable[[pd.DataFrame, StudyInference], pd.DataFrame]] = {"mean IoU": means}
     if SEGMENTATIONS in frames.available:
-        estimators["decrease from human, %"] = decreases
+        estimators[_DECREASE] = decreases
     parts = []
     for quantity, estimate in estimators.items():
         estimates = _ChoiceEstimates(
@@ -496,7 +512,7 @@ def _s2_rows_of_slice_and_cutoffs(
         for term, term_name in _TERM_NAMES.items():
             quantity = f"{term_name} of IoU on confidence"
             term_rows = _sensitivity_rows("S2", quantity, ["task"], estimates.of_term(term))
-            parts.append(term_rows.assign(of=name))
+            parts.append(_with_keys(term_rows, [(name,)] * len(term_rows)))
     return pd.concat(parts, ignore_index=True)
 
 
