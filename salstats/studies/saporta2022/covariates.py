@@ -15,10 +15,10 @@ from salstats.studies.result_tables import table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     end_of_note_on_choice_of_cutoffs,
-    error_note,
     feature_name,
     full_slice_and_cutoff_source_text,
     labels_with,
+    standard_error_note,
 )
 from salstats.studies.saporta2022.script_inference import coefficient_texts_as_published
 from salstats.studies.saporta2022.study_frames import (
@@ -31,9 +31,9 @@ from salstats.studies.saporta2022.study_frames import (
     WITHIN_TASKS,
     StudyFrames,
     confidence_estimates,
-    confidence_rows,
     drop_absent_findings,
     feature_slopes,
+    main_method_rows_regressed_on_confidence,
 )
 
 
@@ -140,7 +140,7 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
         f"{effect_of_feature_scale_on_slopes_note(slopes)}; stars after Bonferroni's correction for the 4 "
         "features of an outcome, not for the 16 tests of a block, and intervals are not corrected; "
-        f"{error_note(inference)}",
+        f"{standard_error_note(inference)}",
     )
 
 
@@ -220,7 +220,7 @@ def _significant_sign_or_nan(slopes: pd.DataFrame) -> pd.Series:
 def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     """Table 3 (IoU) or Extended Data 9 (hits): slopes of localisation on the model's confidence."""
     inference = frames.inference
-    rows = drop_absent_findings(confidence_rows(frames, metric))
+    rows = drop_absent_findings(main_method_rows_regressed_on_confidence(frames, metric))
     estimates = confidence_estimates(frames, metric, inference)
     tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN_TASKS)]
     table_rows = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
@@ -254,7 +254,7 @@ def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> It
         "Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
         f"Fisher's z; {overall_slope_relative_to_tasks_note(estimates)}; stars are not corrected for the "
-        f"number of tasks; {error_note(inference, correlations=True)}"
+        f"number of tasks; {standard_error_note(inference, correlations=True)}"
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:

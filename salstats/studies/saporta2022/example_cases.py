@@ -141,7 +141,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     panels = []
     placed = []
     for finding in rows.to_dict("records"):
-        panel = _picture_with_smallest_rectangle(study, finding["case"], finding["task"], options)
+        panel = _picture_with_smallest_rectangle_outlined(study, finding["case"], finding["task"], options)
         panels.append(panel)
         text = _task_and_feature_text(finding["task"], finding["value"], labels)
         placed.append(PlacedPicture(panel, row=finding["feature"], column=finding["end"], text=text))
@@ -158,7 +158,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     )
 
 
-def _picture_with_smallest_rectangle(
+def _picture_with_smallest_rectangle_outlined(
     study: Study, case_name: str, task: str, options: PictureOptions
 ) -> Picture:
     """Return the picture of a finding with the smallest rectangle around its dominant instance."""

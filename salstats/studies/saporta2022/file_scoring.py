@@ -398,7 +398,7 @@ def true_positive_slice(full: pd.DataFrame, cases_with_finding: set[str]) -> pd.
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype=TEXT)
     has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
-    counts = _pixel_counts(rows)
+    counts = _pixel_counts_of_each_row(rows)
     n_truth = counts.tp + counts.fn
     n_mask = counts.tp + counts.fp
     is_absent = has_counts & (n_truth == 0)
@@ -445,7 +445,7 @@ def iou_with_low_probability_masks_emptied(full: pd.DataFrame, cutoffs: ValuesBy
     # A comparison with NaN is False.
     is_emptied = has_counts & (prob < row_cutoffs)
     is_unknown = has_counts & has_cutoff & np.isnan(prob)
-    counts = _pixel_counts(rows)
+    counts = _pixel_counts_of_each_row(rows)
     counts_of_empty_masks = counts.with_empty_mask()
     for name, values in zip(_COUNT_COLUMNS, counts_of_empty_masks, strict=True):
         rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
@@ -460,7 +460,7 @@ def iou_with_low_probability_masks_emptied(full: pd.DataFrame, cutoffs: ValuesBy
     return _undefine_scores(rows, {TRUE_NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
-def _pixel_counts(rows: pd.DataFrame) -> Counts:
+def _pixel_counts_of_each_row(rows: pd.DataFrame) -> Counts:
     """Return the counts of pixels as floats, 0 where they are missing."""
     counts = {}
     for name in _COUNT_COLUMNS:

@@ -122,7 +122,7 @@ def few_patients_note(estimates: pd.DataFrame) -> str:
     return f"; with fewer than {MIN_RESAMPLED_UNITS} patients percentile intervals are too short ({names})"
 
 
-def error_note(inference: StudyInference, *, correlations: bool = False) -> str:
+def standard_error_note(inference: StudyInference, *, correlations: bool = False) -> str:
     """Explain the standard errors and, with `correlations`, the limits of correlations."""
     if inference.published:
         note = "as published: rows for independent"

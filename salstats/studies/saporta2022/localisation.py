@@ -31,13 +31,13 @@ from salstats.studies.saporta2022.study_frames import (
     SEGMENTATIONS,
     StudyFrames,
     StudyInference,
-    auroc_rows_of_images_or_patients,
     decreases,
     drop_absent_findings,
     full_slice_scores_of_main_and_people,
+    image_or_patient_rows_for_auroc,
     means,
     metric_rows,
-    rows_of_first_models,
+    rows_of_first_model_of_each_method,
     rows_of_first_trainings,
     rows_of_main_and_people,
     rows_with_first_value,
@@ -52,7 +52,7 @@ ENSEMBLE = "ensemble"
 def table_1_mean_iou_and_hit_rate(frames: StudyFrames) -> ItemResult:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
-    scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")
     estimates = means(scores, inference)
     differences = None
     if {MAPS, PEOPLE} <= frames.available:
@@ -103,7 +103,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
 def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, tasks in the order of the main method's."""
     inference = frames.inference
-    rows = decreases(metric_rows(rows_of_first_models(frames.scores), metric), inference)
+    rows = decreases(metric_rows(rows_of_first_model_of_each_method(frames.scores), metric), inference)
     order = sorter_by_loss(read_estimates(rows), LABELS, "task", frames.main_method)
     tasks = order([task for task in dict.fromkeys(rows["task"]) if task != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main_method])
@@ -129,7 +129,7 @@ def auroc_by_task_or_none(frames: StudyFrames) -> pd.DataFrame | None:
     rows = rows[rows["method"] == frames.main_method]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(auroc_rows_of_images_or_patients(rows, frames.inference), "prob", "label", by="task")
+    return ss.auroc(image_or_patient_rows_for_auroc(rows, frames.inference), "prob", "label", by="task")
 
 
 def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
@@ -333,7 +333,7 @@ def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
     rows = rows[has_both_labels & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    areas = ss.auroc(auroc_rows_of_images_or_patients(rows, frames.inference), "prob", "label", by=by)
+    areas = ss.auroc(image_or_patient_rows_for_auroc(rows, frames.inference), "prob", "label", by=by)
     table_rows = areas.drop(columns=["x", "y"], errors="ignore")
     note = "labels are those of the truth; tasks without a negative or without a positive case have none"
     if frames.inference.by_patient:

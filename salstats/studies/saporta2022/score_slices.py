@@ -174,7 +174,7 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
                 column="slice",
             )
     if true_positives.empty:
-        true_positives = _rows_of_cases_with_any_finding(full)
+        true_positives = _true_positive_slice_from_full(full)
     true_positives = _add_reasons(true_positives, is_full=False)
     features = labels_and_features(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
@@ -371,7 +371,7 @@ def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     return scores[slices == name].reset_index(drop=True)
 
 
-def _rows_of_cases_with_any_finding(full_slice: pd.DataFrame) -> pd.DataFrame:
+def _true_positive_slice_from_full(full_slice: pd.DataFrame) -> pd.DataFrame:
     """Make the true-positive slice from the full one: the cases with a finding in any task."""
     if not {"tp", "fp", "fn"} <= set(full_slice):
         raise ColumnError(

@@ -234,7 +234,7 @@ def check_some_task_has_enough_positives(features: pd.DataFrame, min_positives: 
         )
 
 
-def rows_of_first_models(scores: pd.DataFrame) -> pd.DataFrame:
+def rows_of_first_model_of_each_method(scores: pd.DataFrame) -> pd.DataFrame:
     """Keep each method's rows of its first model, and of the first of that model's trainings."""
     first_models = rows_with_first_value(scores, "model", ["method"])
     first_trainings = rows_with_first_value(first_models, "seed", ["method"])
@@ -261,11 +261,11 @@ def rows_with_first_value(scores: pd.DataFrame, column: str, by: list[str]) -> p
 
 def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method and of people."""
-    rows = rows_of_first_models(scores)
+    rows = rows_of_first_model_of_each_method(scores)
     return rows[rows["method"].isin([frames.main_method, HUMAN])].reset_index(drop=True)
 
 
-def auroc_rows_of_images_or_patients(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
+def image_or_patient_rows_for_auroc(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
     """Return the rows of an AUROC: images as they are, or patients with the largest values of their views."""
     if not inference.by_patient:
         return rows
@@ -500,7 +500,7 @@ def _spearman_with_prob(
         return ss.correlate(rows, metric, "prob", interval="fisher", **correlate_options)  # type: ignore[arg-type]
 
 
-def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
+def main_method_rows_regressed_on_confidence(frames: StudyFrames, metric: str) -> pd.DataFrame:
     """Return the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
 
     Table 3 uses the full slice with cut-offs, or the true-positive slice where the full one is not known.
@@ -514,4 +514,6 @@ def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
 
 def confidence_estimates(frames: StudyFrames, metric: str, inference: StudyInference) -> pd.DataFrame:
     """Return the estimates of Table 3 (IoU) or Extended Data 9 (hits)."""
-    return slopes_and_correlations_on_prob(confidence_rows(frames, metric), metric, inference)
+    return slopes_and_correlations_on_prob(
+        main_method_rows_regressed_on_confidence(frames, metric), metric, inference
+    )

@@ -8,13 +8,13 @@ from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     end_of_note_on_cases_also_tuned_on,
     end_of_note_on_choice_of_cutoffs,
-    error_note,
     estimate_note,
     few_patients_note,
     full_slice_and_cutoff_source_text,
     labels_with,
     printed_names_of_keys,
     published_inference_or_smallest_p_note,
+    standard_error_note,
 )
 from salstats.studies.saporta2022.study_frames import AS_SCORED, StudyFrames, StudyInference
 
@@ -106,8 +106,8 @@ def test_few_cases_and_other_intervals_are_not_named(columns):
 
 
 def test_standard_errors_are_those_of_the_inference():
-    assert "CR2" in error_note(CLUSTERED)
-    assert "correlations" not in error_note(CLUSTERED)
-    assert "correlations with patients" in error_note(CLUSTERED, correlations=True)
-    assert "Fisher" in error_note(PUBLISHED, correlations=True)
-    assert "Fisher" not in error_note(PUBLISHED)
+    assert "CR2" in standard_error_note(CLUSTERED)
+    assert "correlations" not in standard_error_note(CLUSTERED)
+    assert "correlations with patients" in standard_error_note(CLUSTERED, correlations=True)
+    assert "Fisher" in standard_error_note(PUBLISHED, correlations=True)
+    assert "Fisher" not in standard_error_note(PUBLISHED)

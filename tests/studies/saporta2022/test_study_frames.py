@@ -23,19 +23,19 @@ from salstats.studies.saporta2022.study_frames import (
     TASK_EFFECTS,
     StudyFrames,
     StudyInference,
-    auroc_rows_of_images_or_patients,
     case_counts_of_each_task,
     concat_or_raise_if_none,
-    confidence_rows,
     decreases,
     drop_absent_findings,
     feature_slopes,
     full_slice_scores_of_main_and_people,
     has_finding,
+    image_or_patient_rows_for_auroc,
+    main_method_rows_regressed_on_confidence,
     means,
     min_max_features,
     regression_coefficients,
-    rows_of_first_models,
+    rows_of_first_model_of_each_method,
     rows_of_first_trainings,
     slopes_and_correlations_on_prob,
     warn_of_left_out_tasks,
@@ -185,7 +185,7 @@ TRAININGS = series(
 
 
 def test_of_each_method_the_first_model_and_training_is_kept():
-    kept = rows_of_first_models(TRAININGS.assign(score=range(6)))
+    kept = rows_of_first_model_of_each_method(TRAININGS.assign(score=range(6)))
     # a missing model, or training, is one of its own
     assert kept["score"].tolist() == [0, 3]
     assert list(kept) == ["method", "task", "score"]
@@ -195,7 +195,7 @@ def test_of_each_method_the_first_model_and_training_is_kept():
     ]  # fmt: skip
     assert kept["score"].tolist() == [0, 2, 3, 5]
     without = TRAININGS[["method", "task"]]
-    pd.testing.assert_frame_equal(rows_of_first_models(without), without)
+    pd.testing.assert_frame_equal(rows_of_first_model_of_each_method(without), without)
     pd.testing.assert_frame_equal(rows_of_first_trainings(without), without)
 
 
@@ -268,14 +268,14 @@ def test_scores_of_absent_findings_are_left_out():
 def test_probabilities_of_an_auroc_are_of_images_or_the_largest_of_each_patient():
     rows = pd.DataFrame({"task": "x", "case": list("abc"), "patient": ["p", "p", "q"], "label": [0, 1, 0]})
     rows = rows.assign(prob=[0.7, 0.2, 0.4])
-    assert auroc_rows_of_images_or_patients(rows, StudyInference(False)) is rows
+    assert image_or_patient_rows_for_auroc(rows, StudyInference(False)) is rows
     patients = StudyInference(False, by_patient=True)
-    largest = auroc_rows_of_images_or_patients(rows, patients).set_index("patient")
+    largest = image_or_patient_rows_for_auroc(rows, patients).set_index("patient")
     assert largest["prob"].to_dict() == {"p": 0.7, "q": 0.4}
     assert largest["label"].to_dict() == {"p": 1, "q": 0}
     for lacking in (rows.drop(columns="patient"), rows.assign(patient=["p", None, "q"])):
         with raises(ColumnError, option="views", value="max", column="patient"):
-            auroc_rows_of_images_or_patients(lacking, patients)
+            image_or_patient_rows_for_auroc(lacking, patients)
 
 
 def test_confidence_is_of_the_full_slice_where_that_is_known_and_hits_never_are():
@@ -286,7 +286,7 @@ def test_confidence_is_of_the_full_slice_where_that_is_known_and_hits_never_are(
     frames = StudyFrames(scores, full, full, hand_made().features)
     known = replace(frames, available=frozenset({FULL_SLICE}))
     for given, metric, case in ((frames, "iou", "s"), (known, "iou", "f"), (known, "hit", "s")):
-        rows = confidence_rows(given, metric)
+        rows = main_method_rows_regressed_on_confidence(given, metric)
         assert rows[["case", "method", "metric"]].to_numpy().tolist() == [[case, "cam", metric]]
 
 
