@@ -126,7 +126,7 @@ def iccs_with_jackknife_limits(readings: RaterReadings, level: float) -> Coeffic
     z_error = np.where(z_error > ROUNDING, z_error, np.nan)
     df = jackknife_df(z_replicates)
     half_width = t_or_normal_quantile(level, df) * z_error
-    raters_below, raters_above = _icc2_distances_by_rater_variance(readings, level, icc2_z=float(z[1]))
+    raters_below, raters_above = _icc2_z_distances_by_rater_variance(readings, level, icc2_z=float(z[1]))
     # ICC(1) and ICC(2) generalise to other raters, ICC(3) does not.
     low = z - np.hypot(half_width, [raters_below, raters_below, 0.0])
     high = z + np.hypot(half_width, [raters_above, raters_above, 0.0])
@@ -151,7 +151,7 @@ class _DistancesToLimits(NamedTuple):
     above: float
 
 
-def _icc2_distances_by_rater_variance(
+def _icc2_z_distances_by_rater_variance(
     readings: RaterReadings, level: float, icc2_z: float
 ) -> _DistancesToLimits:
     """Distances from Fisher's z of ICC(2,1) down and up to z at the limits of the raters' variance.

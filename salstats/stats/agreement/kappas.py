@@ -30,7 +30,7 @@ WEIGHTINGS = {
 }
 
 
-def _categories_and_indicators(readings: RaterReadings) -> tuple[np.ndarray, np.ndarray]:
+def _categories_and_row_rater_category_indicators(readings: RaterReadings) -> tuple[np.ndarray, np.ndarray]:
     """Return the categories that occur, sorted, and 0/1 indicators (n_rows, n_raters, n_categories).
 
     An indicator is 1 if the rater gave the row this category; all are 0 for a missing reading.
@@ -77,7 +77,7 @@ def cohen_kappa(readings: RaterReadings, weights: RowWeightSets, weighting: str 
     Cohen J. Educ Psychol Meas 1960;20:37-46. doi:10.1177/001316446002000104. With weights: Psychol Bull
     1968;70:213-220. doi:10.1037/h0026256
     """
-    categories, indicators = _categories_and_indicators(readings)
+    categories, indicators = _categories_and_row_rater_category_indicators(readings)
     disagreement = _disagreement_matrix(categories, weighting)
     return _kappa_of_two_raters(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
@@ -87,7 +87,7 @@ def light_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
 
     Light RJ. Psychol Bull 1971;76:365-377. doi:10.1037/h0031643
     """
-    categories, indicators = _categories_and_indicators(readings)
+    categories, indicators = _categories_and_row_rater_category_indicators(readings)
     disagreement = _disagreement_matrix(categories, "unweighted")
     kappas = []
     for first, second in combinations(range(readings.n_raters), 2):
@@ -131,7 +131,7 @@ def fleiss_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
 
     Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
     """
-    _, indicators = _categories_and_indicators(readings)
+    _, indicators = _categories_and_row_rater_category_indicators(readings)
     observed, shares = _agreement_and_category_shares_of_all_raters(indicators, weights)
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
@@ -143,7 +143,7 @@ def conger_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
 
     Conger AJ. Psychol Bull 1980;88:322-328. doi:10.1037/0033-2909.88.2.322
     """
-    _, indicators = _categories_and_indicators(readings)
+    _, indicators = _categories_and_row_rater_category_indicators(readings)
     observed, _ = _agreement_and_category_shares_of_all_raters(indicators, weights)
     n_rows, n_raters, n_categories = indicators.shape
     counts = weights @ indicators.reshape(n_rows, n_raters * n_categories)
@@ -163,7 +163,7 @@ def ac1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
 
     Gwet KL. Br J Math Stat Psychol 2008;61:29-48. doi:10.1348/000711006X126600
     """
-    _, indicators = _categories_and_indicators(readings)
+    _, indicators = _categories_and_row_rater_category_indicators(readings)
     observed, shares = _agreement_and_category_shares_of_all_raters(indicators, weights)
     n_categories = shares.shape[1]
     chance = (shares * (1 - shares)).sum(axis=1) / max(n_categories - 1, 1)
@@ -181,7 +181,7 @@ def cohen_kappa_with_normal_limits(
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    categories, indicators = _categories_and_indicators(readings)
+    categories, indicators = _categories_and_row_rater_category_indicators(readings)
     # Cross table of both raters' categories
     table = indicators[:, 0].T @ indicators[:, 1]
     disagreement = _disagreement_matrix(categories, weighting)
@@ -203,7 +203,7 @@ def fleiss_kappa_with_normal_limits(readings: RaterReadings, level: float) -> Co
     categories, with q = 1 - p and s = sum p q.
     """
     n, k = readings.values.shape
-    _, indicators = _categories_and_indicators(readings)
+    _, indicators = _categories_and_row_rater_category_indicators(readings)
     _, shares = _agreement_and_category_shares_of_all_raters(indicators, equal_row_weights(readings))
     p = shares[0]
     q = 1 - p

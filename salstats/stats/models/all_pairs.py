@@ -22,7 +22,7 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
     columns `term` and `reference_level`.
     """
 
-    def adjust_family(family: pd.DataFrame) -> AdjustedFamily:
+    def adjusted_p_values_and_conf_levels(family: pd.DataFrame) -> AdjustedFamily:
         """Return a family's adjusted P values, and the level of each limit by itself."""
         pairs = family[[term, "reference_level"]]
         n_levels = len(pd.unique(pairs.to_numpy().ravel()))
@@ -32,7 +32,7 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
         family_level = float(family["conf_level"].iloc[0])
         return AdjustedFamily(p_adjusted, _single_conf_levels(family_level, n_levels, df))
 
-    return adjusted_families(contrasts, family_columns, TUKEY, adjust_family)
+    return adjusted_families(contrasts, family_columns, TUKEY, adjusted_p_values_and_conf_levels)
 
 
 def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:

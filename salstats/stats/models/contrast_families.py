@@ -86,7 +86,7 @@ def multivariate_t_frame(
     contrast has its own degrees of freedom, as in R's emmeans, which rounds them down.
     """
 
-    def adjust_family(family: pd.DataFrame) -> AdjustedFamily:
+    def adjusted_p_values_and_conf_levels(family: pd.DataFrame) -> AdjustedFamily:
         """Return a family's adjusted P values, and the level of each limit by itself."""
         largest = LargestStatistic(correlation_of_rows(family.index.to_numpy()))
         df = family["df"].to_numpy()
@@ -97,4 +97,4 @@ def multivariate_t_frame(
         single_conf_level = 1 - 2 * special.stdtr(distinct_df, -bounds)
         return AdjustedFamily(p_adjusted, single_conf_level[positions])
 
-    return adjusted_families(contrasts, family_columns, MULTIVARIATE_T, adjust_family)
+    return adjusted_families(contrasts, family_columns, MULTIVARIATE_T, adjusted_p_values_and_conf_levels)

@@ -413,9 +413,9 @@ def closest_wishart_df(
         squares[batch] = p.transpose(0, 2, 1) @ p
         projections[batch] = hat_rows[rows].transpose(0, 2, 1) @ p
     if len(groups) > _MAX_DIRECT_CLUSTERS:
-        total_variance = _wishart_variance_from_sums(squares, projections, hat_core)
+        total_variance = _total_entry_variance_from_cluster_sums(squares, projections, hat_core)
     else:
-        total_variance = _wishart_variance_from_pairs(squares, projections, hat_core)
+        total_variance = _total_entry_variance_from_cluster_pairs(squares, projections, hat_core)
     return float(q * (q + 1) / total_variance)
 
 
@@ -441,9 +441,12 @@ def _expected_cr2_covariance(
     return mean
 
 
-def _wishart_variance_from_sums(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
-    """Sum of tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters, from sums over clusters.
+def _total_entry_variance_from_cluster_sums(
+    squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray
+) -> float:
+    """Variance of the entries of D, added up: tr(N_gh)^2 + tr(N_gh^2) over all pairs of clusters g and h.
 
+    D and N_gh are those of `closest_wishart_df`. The sum is computed from sums over clusters.
     N_gh is -C_g'K C_h with C the `projections` (G, m, q), plus the `squares` (G, q, q) where g = h. The sum
     over pairs of -C_g'K C_h is a product of sums over clusters, in which the terms of g = h are replaced.
     """
@@ -462,8 +465,10 @@ def _wishart_variance_from_sums(squares: np.ndarray, projections: np.ndarray, ha
     )
 
 
-def _wishart_variance_from_pairs(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
-    """Return the sum of `_wishart_variance_from_sums` pair by pair, without subtraction of large numbers."""
+def _total_entry_variance_from_cluster_pairs(
+    squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray
+) -> float:
+    """Return what `_total_entry_variance_from_cluster_sums` does, without subtraction of large numbers."""
     total = 0.0
     # One cluster with all others at a time, as all pairs may not fit into memory
     for g in range(len(squares)):

@@ -98,7 +98,7 @@ def _model_lines(
     lines += _coefficient_lines(coefficients, heading)
     lines += ["", *_standard_error_lines(fitted, model), *_fit_and_count_lines(model, statistics, components)]
     if components is not None:
-        lines += _correlation_lines(model)
+        lines += _coefficient_correlation_lines(model)
     return lines
 
 
@@ -273,7 +273,7 @@ def _fit_and_count_lines(model: Model, statistics: pd.Series, components: pd.Dat
     return lines
 
 
-def _correlation_lines(model: Model) -> list[str]:
+def _coefficient_correlation_lines(model: Model) -> list[str]:
     """Return the table of the correlations of a mixed model's coefficients, as lme4 prints it.
 
     There is none for one coefficient or for more than `_MAX_CORRELATED`. As in lme4 the covariance is the one

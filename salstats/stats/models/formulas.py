@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -86,16 +86,21 @@ class Formula:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns or metrics in the formula, left side first, without repeats."""
-        factors = [self.response]
+        columns = [*self.response.columns, *columns_of_terms(self.terms)]
         groups: list[str] = []
-        for term in self.terms:
-            factors.extend(term)
         for effect in self.random:
+            columns.extend(columns_of_terms(effect.terms))
             groups.extend(effect.groups)
-            for term in effect.terms:
-                factors.extend(term)
-        columns = [column for factor in factors for column in factor.columns]
         return tuple(dict.fromkeys(columns + groups))
+
+
+def columns_of_terms(terms: Iterable[tuple[Factor, ...]]) -> tuple[str, ...]:
+    """Return the columns that the factors of terms are made of, without repeats."""
+    columns: list[str] = []
+    for term in terms:
+        for factor in term:
+            columns.extend(factor.columns)
+    return tuple(dict.fromkeys(columns))
 
 
 def python_identifier(column: str) -> str:

@@ -31,6 +31,7 @@ from salstats.stats.models.contrast_families import multivariate_t_frame
 from salstats.stats.models.design import level_name
 from salstats.stats.models.fisher_scoring import mean_on_link_scale_at, slope_of_mean_on_score_scale_at
 from salstats.stats.models.fitted_models import Fitted, Model
+from salstats.stats.models.formulas import columns_of_terms
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
     Codes,
@@ -363,10 +364,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     for model in fitted.models:
         numeric, factors = numeric_and_factor_columns(model)
         effects: list[MarginalEstimate] = []
-        columns = dict.fromkeys(
-            column for term in model.formula.terms for factor in term for column in factor.columns
-        )
-        for column in columns:
+        for column in columns_of_terms(model.formula.terms):
             if column in numeric:
                 all_rows = _rows_to_average(model, cell={}, by=(), average="rows", at={})
                 effects += _average_means_or_slopes(fitted, model, [all_rows], notes, covariate=column)

@@ -60,12 +60,12 @@ from salstats.stats.models.design import (
 from salstats.stats.models.error_kinds import CLUSTERED_ERRORS, MIXED_MODEL_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.fitted_models import Fitted, Model
-from salstats.stats.models.formulas import Formula, parse_formula
+from salstats.stats.models.formulas import Formula, columns_of_terms, parse_formula
 from salstats.stats.models.gee import exchangeable_gee
 from salstats.stats.models.model_frame import (
     by_columns_or_method,
+    formula_metrics_and_gap_response,
     frame_with_metrics_as_columns,
-    metrics_and_response_of_frame,
 )
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_family, resolve_standard_error_kind
@@ -223,7 +223,7 @@ def _formula_data(
     `earlier_frames` are those of earlier formulas, to which the frame of this formula is added: formulas of
     the same metrics share a frame.
     """
-    frame_key = metrics_and_response_of_frame(data, formula, options.reference)
+    frame_key = formula_metrics_and_gap_response(data, formula, options.reference)
     if frame_key not in earlier_frames:
         first_frame = frame_with_metrics_as_columns(data, formula, options.reference)
         earlier_frames[frame_key] = _FrameWithUnits(
@@ -325,7 +325,9 @@ def _fit_group(
     if units and solution is not None and isinstance(solution.inference, MixedInference):
         _note_units_without_effect(units, solution.inference, rows, label, inference_notes)
     if solution is not None and isinstance(solution.inference, MixedInference):
-        _note_covariates_of_cases(formula_data, solution.inference, rows, label, inference_notes)
+        _note_case_covariates_without_case_effect(
+            formula_data, solution.inference, rows, label, inference_notes
+        )
     return Model(
         formula=formula,
         frame=formula_data.frame,
@@ -556,7 +558,7 @@ def _note_units_without_effect(
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
     n_units = len(np.unique(codes))
-    if n_units < len(rows) and inference.every_random_effect_divides_some_unit(codes):
+    if n_units < len(rows) and inference.every_random_effect_varies_within_some_unit(codes):
         notes.add(
             f"rows of one {units.name} that share no random effect",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
@@ -566,7 +568,7 @@ def _note_units_without_effect(
         )
 
 
-def _note_covariates_of_cases(
+def _note_case_covariates_without_case_effect(
     formula_data: _FormulaData,
     inference: MixedInference,
     rows: NDArray[np.integer],
@@ -581,7 +583,7 @@ def _note_covariates_of_cases(
     patients, is not noted.
     """
     frame = formula_data.frame
-    columns = {column for term in formula_data.formula.terms for factor in term for column in factor.columns}
+    columns = set(columns_of_terms(formula_data.formula.terms))
     noted: set[str] = set()
     for keys, name, plural in [
         (["case"], "case", "cases"),

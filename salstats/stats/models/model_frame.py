@@ -29,7 +29,7 @@ def frame_with_metrics_as_columns(
     the other columns from the row of the left side's metric if there is one. With a reference to subtract
     from, the left side is its score minus that of each other method on the same case.
     """
-    metrics = _checked_metrics(data, formula, reference_to_subtract_from)
+    metrics = _checked_metrics_of_formula(data, formula, reference_to_subtract_from)
     if reference_to_subtract_from is not None:
         return _reference_minus_method_response_frame(data, formula, metrics, reference_to_subtract_from)
     if not metrics:
@@ -37,17 +37,17 @@ def frame_with_metrics_as_columns(
     return _metrics_as_columns(data, metrics)
 
 
-def metrics_and_response_of_frame(
+def formula_metrics_and_gap_response(
     data: pd.DataFrame, formula: Formula, reference: str | None
 ) -> tuple[str, ...]:
     """Return the metrics and, with a reference, the response: formulas that share these share their frame."""
-    metrics = _checked_metrics(data, formula, reference)
+    metrics = _checked_metrics_of_formula(data, formula, reference)
     if reference is not None:
         return (*metrics, formula.response.name)
     return tuple(metrics)
 
 
-def _checked_metrics(data: pd.DataFrame, formula: Formula, reference: str | None) -> list[str]:
+def _checked_metrics_of_formula(data: pd.DataFrame, formula: Formula, reference: str | None) -> list[str]:
     """Return the metrics of `data` that a formula names.
 
     A column in the formula that the frame drops or replaces raises FormulaError.

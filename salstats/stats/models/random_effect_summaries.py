@@ -10,6 +10,7 @@ from salstats.checks import check_level
 from salstats.errors import SalstatsError
 from salstats.stats.models.design import is_categorical
 from salstats.stats.models.fitted_models import Fitted, Model, key_columns
+from salstats.stats.models.formulas import columns_of_terms
 from salstats.stats.models.mixed.profiles import variance_component_profile_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
 from salstats.stats.models.random_terms import FittedRandomEffect, MixedInference
@@ -232,7 +233,7 @@ def _effect_matrix(
 ) -> np.ndarray:
     """Model matrix (n_rows, n_effects) of a random effect; variables without values have their default."""
     values = {}
-    for column in random_effect.data_columns_of_terms:
+    for column in columns_of_terms(random_effect.effect.terms):
         if column in numbers_or_codes:
             values[column] = numbers_or_codes[column]
         else:

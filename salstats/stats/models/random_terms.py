@@ -36,15 +36,6 @@ class FittedRandomEffect:
         """True if the intercept is the only effect that varies."""
         return self.effect.intercept and not self.effect.terms
 
-    @property
-    def data_columns_of_terms(self) -> list[str]:
-        """Columns of the data in the terms of the effects that vary; none for an intercept."""
-        return list(
-            dict.fromkeys(
-                column for term in self.effect.terms for factor in term for column in factor.columns
-            )
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class MixedInference:
@@ -58,7 +49,7 @@ class MixedInference:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def every_random_effect_divides_some_unit(self, units: NDArray[np.integer]) -> bool:
+    def every_random_effect_varies_within_some_unit(self, units: NDArray[np.integer]) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for random_effect in self.random_effects:

@@ -39,7 +39,7 @@ from salstats.stats.planning.populations import (
     GIVE_PARAMETERS,
     StudySampler,
     move_pilot,
-    slope_and_intercept_of_effect,
+    slope_and_intercept_of_method_on_reference,
 )
 from salstats.stats.planning.spreads import limits_of_true_to_estimated_error, spread_of_estimate
 from salstats.stats.planning.studies import Plan
@@ -235,7 +235,7 @@ def curves_of_parameters(
         bounds = _margin_bounds_around_effect(plan, "", effect)
         # Ratio of the SD of the mean of a cluster to the SD of one case
         cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
-        slope, _ = slope_and_intercept_of_effect(plan.term, effect)
+        slope, _ = slope_and_intercept_of_method_on_reference(plan.term, effect)
         sd = float(sd_of_pair_difference(numbers, slope) * cluster_factor)
         if is_decrease:
             # Delta method: a decrease in percent is the difference over a hundredth of the reference's mean.

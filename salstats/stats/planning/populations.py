@@ -59,17 +59,16 @@ class MovedPilot:
         of a unit these sum to (sum of sd)² - sum of sd².
         """
         variance = self.score_variance_of_each_pair_by_flips
-        covariances = self.pilot.unit_sums_of_complete_pairs(
-            np.sqrt(variance)
-        ) ** 2 - self.pilot.unit_sums_of_complete_pairs(variance)
-        return np.asarray(self.shared_score_flip_chance * covariances)
+        squared_sum_of_sd = self.pilot.unit_sums_of_complete_pairs(np.sqrt(variance)) ** 2
+        sum_of_variances = self.pilot.unit_sums_of_complete_pairs(variance)
+        return np.asarray(self.shared_score_flip_chance * (squared_sum_of_sd - sum_of_variances))
 
     def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
         complete = self.pilot.is_complete_pair
-        return float(self.expected_method_score_of_each_pair[complete].mean()), float(
-            self.pilot.reference_scores[complete].mean()
-        )
+        method_mean = self.expected_method_score_of_each_pair[complete].mean()
+        reference_mean = self.pilot.reference_scores[complete].mean()
+        return float(method_mean), float(reference_mean)
 
 
 def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilot:
@@ -89,7 +88,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
         The effect would move the method out of the metric's range.
     """
     _, reference_mean = pilot.method_and_reference_means()
-    slope, intercept = slope_and_intercept_of_effect(term, effect)
+    slope, intercept = slope_and_intercept_of_method_on_reference(term, effect)
     target_mean = slope * reference_mean + intercept
     _check_effect_is_possible(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
@@ -102,7 +101,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     return MovedPilot(replace(pilot, method_scores=fitted + inflation * residual))
 
 
-def slope_and_intercept_of_effect(term: str, effect: float) -> tuple[float, float]:
+def slope_and_intercept_of_method_on_reference(term: str, effect: float) -> tuple[float, float]:
     """Slope and intercept of the line that gives the method's mean from the reference's mean.
 
     For a difference d it is reference + d, for a decrease of p percent (1 - p / 100) reference.
@@ -240,8 +239,8 @@ class StudySampler:
         method_scores = pilot.method_scores[rows]
         flip_chances = self.moved.flip_chances
         if flip_chances is not None:
-            flip_numbers = self._flip_numbers_of_pairs_by_drawn_unit(studies)[draw_of_pair, position_in_unit]
-            is_flipped = flip_numbers < flip_chances[rows]
+            uniform_numbers = self._uniform_numbers_of_pairs_by_drawn_unit(studies)
+            is_flipped = uniform_numbers[draw_of_pair, position_in_unit] < flip_chances[rows]
             method_scores = np.where(is_flipped, 1 - method_scores, method_scores)
         return DrawnPairs(
             method_scores=method_scores,
@@ -250,7 +249,7 @@ class StudySampler:
             studies=study_of_pair,
         )
 
-    def _flip_numbers_of_pairs_by_drawn_unit(self, studies: range) -> np.ndarray:
+    def _uniform_numbers_of_pairs_by_drawn_unit(self, studies: range) -> np.ndarray:
         """Uniform random numbers that decide which pairs are flipped, shape (n_drawn_units, largest unit).
 
         The pairs of a unit have equal numbers where they are flipped together.

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.engine.limits import wilson
-from salstats.stats.planning.populations import MovedPilot, slope_and_intercept_of_effect
+from salstats.stats.planning.populations import MovedPilot, slope_and_intercept_of_method_on_reference
 
 #: Level of the limits of an SD.
 LIMITS_LEVEL = 0.95
@@ -32,7 +32,7 @@ def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
     For a percentage decrease it is that of the linear approximation (delta method).
     """
     pilot = moved.pilot
-    slope, intercept = slope_and_intercept_of_effect(term, effect)
+    slope, intercept = slope_and_intercept_of_method_on_reference(term, effect)
     residual = moved.expected_method_score_of_each_pair - slope * pilot.reference_scores - intercept
     unit_sums = pilot.unit_sums_of_complete_pairs(residual)
     squares = (

@@ -134,8 +134,7 @@ def _blocked_terms_and_row_blocks(
 ) -> tuple[tuple[int, ...], NDArray[np.integer]]:
     """Return the positions of the terms to eliminate by blocks, and the block of each row.
 
-    These are the grouping factor that is cheapest to eliminate and all terms nested in it. `n_w` is the
-    number of columns of W, the model matrix with the response.
+    These are the grouping factor that is cheapest to eliminate and all terms nested in it.
     """
     n_columns = [term.n_levels * len(term.effects) for term in terms]
     least_cost = np.inf
@@ -195,7 +194,7 @@ def _block_layout(
         level_blocks[k] = blocks
         offsets[k] = sizes[blocks] + rank_in_block * n_effects
         sizes += n_levels * n_effects
-    padded = _sizes_rounded_up(sizes)
+    padded = _sizes_rounded_up_to_series(sizes)
     order = np.argsort(padded, kind="stable")
     starts = np.empty(n_blocks, dtype=np.intp)
     starts[order] = np.cumsum(padded[order]) - padded[order]
@@ -208,7 +207,7 @@ def _block_layout(
     return _BlockLayout(term_columns, batch_shapes, int(padded.sum()))
 
 
-def _sizes_rounded_up(sizes: np.ndarray) -> np.ndarray:
+def _sizes_rounded_up_to_series(sizes: np.ndarray) -> np.ndarray:
     """Round block sizes up to the next size of a series that grows by `_SIZE_RATIO`."""
     series = [1]
     while series[-1] < sizes.max():

@@ -200,11 +200,12 @@ def _weighted_z_by_z_summed_over_levels(
     columns = products.term_columns[term]
     loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
     return np.asarray(
-        block_weighted_z_by_z_within_each_level(products, weighted, term).sum(axis=0) - loadings.T @ loadings
+        z_by_z_per_level_weighted_by_blocked_terms(products, weighted, term).sum(axis=0)
+        - loadings.T @ loadings
     )
 
 
-def block_weighted_z_by_z_within_each_level(
+def z_by_z_per_level_weighted_by_blocked_terms(
     products: Crossproducts, weighted: WeightedProducts, term: int
 ) -> np.ndarray:
     """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects).

@@ -17,8 +17,8 @@ from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, 
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
 from salstats.stats.models.mixed.deviance import (
     Evaluation,
-    block_weighted_z_by_z_within_each_level,
     evaluate_deviance,
+    z_by_z_per_level_weighted_by_blocked_terms,
 )
 from salstats.stats.models.mixed.information import coefficient_covariance_slopes, theta_and_sigma_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
@@ -190,7 +190,9 @@ class MixedSolution:
         for k, relative_factor in enumerate(scaled.relative_covariance_factors_of_scaled_terms(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]
             loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
-            z_by_z = block_weighted_z_by_z_within_each_level(scaled.products, weighted, k) - loading_products
+            z_by_z = (
+                z_by_z_per_level_weighted_by_blocked_terms(scaled.products, weighted, k) - loading_products
+            )
             relative_covariance = relative_factor @ relative_factor.T
             basis = scaled.bases[k]
             conditional = relative_covariance - relative_covariance @ z_by_z @ relative_covariance

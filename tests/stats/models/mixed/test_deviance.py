@@ -7,9 +7,9 @@ from dense_mixed import deviance as dense_deviance
 
 from salstats.stats.models.mixed.crossproducts import crossproducts
 from salstats.stats.models.mixed.deviance import (
-    block_weighted_z_by_z_within_each_level,
     evaluate_deviance,
     theta_gradient,
+    z_by_z_per_level_weighted_by_blocked_terms,
 )
 from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors
 
@@ -71,7 +71,7 @@ def test_products_of_levels_are_weighted_by_the_covariance(model):
     coefficients, _, _ = generalized_least_squares(matrix, response, np.linalg.inv(v_inverse))
     residual = response - matrix @ coefficients
     for position, term in enumerate(terms):
-        blocks = block_weighted_z_by_z_within_each_level(products, evaluation.weighted, position)
+        blocks = z_by_z_per_level_weighted_by_blocked_terms(products, evaluation.weighted, position)
         columns = products.term_columns[position]
         for level in range(term.n_levels):
             z = term.matrix * (term.codes == level)[:, None]
