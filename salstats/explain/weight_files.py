@@ -12,7 +12,7 @@ from torch import nn
 
 from salstats.checks import further_names_count_text, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
-from salstats.files.paths import check_plain
+from salstats.files.paths import check_is_regular_file_unless_missing
 
 #: Keys under which a file of a training run keeps the weights, if it also keeps other things.
 _WEIGHTS_KEYS = ("state_dict", "model_state_dict", "model")
@@ -137,7 +137,7 @@ def _prefix_hint(difference: _Difference) -> Message:
 def _loaded_without_running_code(file: Path) -> Any:
     """Read a file of `torch.save` without running anything in it; InputFileError if that is impossible."""
     try:
-        check_plain(file)
+        check_is_regular_file_unless_missing(file)
         # torch warns of files that are errors here anyway
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -11,7 +11,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.files.frame_files import write_frame_to_target
 from salstats.files.outputs import remove_abandoned
-from salstats.files.paths import check_plain
+from salstats.files.paths import check_is_regular_file_unless_missing
 from salstats.study import Case
 
 _SUFFIX = ".parquet"
@@ -64,7 +64,7 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, settings_text: str
         write_frame_to_target(frame, file)
         return frame
     try:
-        check_plain(file)
+        check_is_regular_file_unless_missing(file)
         frame = pd.read_parquet(file)
     # pyarrow raises errors of several classes on damaged files
     except Exception as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from salstats.errors import InputFileError, SalstatsError
-from salstats.files.paths import check_plain
+from salstats.files.paths import check_is_regular_file_unless_missing
 from salstats.memory_limit import LIMIT_VARIABLE, file_content_memory_limit_bytes, problem_text_if_too_large
 
 #: A whole number of this many digits or fewer is below the largest float.
@@ -41,7 +41,7 @@ def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
     With `any_size` the caller checks the size.
     """
     try:
-        check_plain(file)
+        check_is_regular_file_unless_missing(file)
         with file.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size > file_content_memory_limit_bytes() and not any_size:

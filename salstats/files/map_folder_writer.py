@@ -26,10 +26,10 @@ from salstats.files.map_table import (
     csv_bytes_of_rows,
     file_inside,
     image_shape_of_row,
-    is_whole_map_file,
+    is_file_with_complete_map,
     map_row,
     read_header_and_rows,
-    read_masks,
+    read_mask_codes_by_case_and_task,
     read_settings_text_by_series,
     settings_key,
     write_json,
@@ -237,7 +237,7 @@ class MapFolder:
         map_key = checked_key(key)  # type: ignore[arg-type]
         if map_key in self._complete:
             return True
-        if map_key not in self._rows or not is_whole_map_file(self._map_file(map_key)):
+        if map_key not in self._rows or not is_file_with_complete_map(self._map_file(map_key)):
             return False
         self._complete.add(map_key)
         return True
@@ -429,7 +429,7 @@ class MapFolder:
             raise SalstatsError(
                 f"masks must map (case, task) to a mask, not {type(masks).__name__}", option="masks"
             )
-        stored_codes = self._masks[which] if which in self._masks else read_masks(file)
+        stored_codes = self._masks[which] if which in self._masks else read_mask_codes_by_case_and_task(file)
         codes = {case: dict(by_task) for case, by_task in stored_codes.items()}
         shapes: dict[str, tuple[int, int]] = {}
         for pair, mask in masks.items():

@@ -16,7 +16,7 @@ from salstats.checks import invisibility_text, quoted
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.input_files import read_json
 from salstats.files.outputs import replacing_file
-from salstats.files.paths import check_plain
+from salstats.files.paths import check_is_regular_file_unless_missing
 from salstats.frames import seed_without_decimal_zero
 from salstats.study import HUMAN, Series
 
@@ -183,7 +183,7 @@ def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str]
 
     Raise where the file is not CSV, lacks a column, has a row of another length, or two rows of one map.
     """
-    check_plain(file)
+    check_is_regular_file_unless_missing(file)
     try:
         text = file.read_bytes().decode("utf-8-sig")
         if resume:
@@ -285,7 +285,7 @@ def image_shape_of_row(row: TableRow) -> tuple[int, int] | None:
     return shape
 
 
-def is_whole_map_file(file: Path) -> bool:
+def is_file_with_complete_map(file: Path) -> bool:
     """Return whether a file exists and is not empty; a .npy file must hold a complete array for a map.
 
     Such an array has real numbers, at least one, and two axes or more.
@@ -302,9 +302,9 @@ def is_whole_map_file(file: Path) -> bool:
     return array.ndim >= 2 and array.size > 0 and array.dtype.kind in "biuf"
 
 
-def read_masks(file: Path) -> MaskCodes:
-    """Read the codes of the masks in a file; an empty dict where it does not exist."""
-    codes = _read_object(file)
+def read_mask_codes_by_case_and_task(file: Path) -> MaskCodes:
+    """Read COCO's code of each mask, case -> task -> code; an empty dict where the file does not exist."""
+    codes = _read_json_object_or_empty(file)
     for case, by_task in codes.items():
         if not isinstance(by_task, dict):
             raise InputFileError(f"{file}, case {case!r}: not an object of tasks", value=case, path=file)
@@ -313,7 +313,7 @@ def read_masks(file: Path) -> MaskCodes:
 
 def read_settings_text_by_series(file: Path) -> dict[str, str]:
     """Read the settings text of each series, or series and task, by `settings_key`; {} without the file."""
-    settings = _read_object(file)
+    settings = _read_json_object_or_empty(file)
     for series, text in settings.items():
         if not isinstance(text, str):
             raise InputFileError(
@@ -330,7 +330,7 @@ def settings_key(series_or_pair: Any) -> str:
     return str(series_or_pair)
 
 
-def _read_object(file: Path) -> dict[str, Any]:
+def _read_json_object_or_empty(file: Path) -> dict[str, Any]:
     """Read the object in a JSON file as a dict, empty where the file does not exist."""
     content = read_json(file) if file.exists() else {}
     if not isinstance(content, dict):

@@ -70,16 +70,16 @@ def check_output_folder(
     return folder
 
 
-def _file_and_folder_names_below(folder: Path, left_out_subfolders: Sequence[str]) -> list[str]:
+def _file_and_folder_names_below(folder: Path, folders_listed_only_by_contents: Sequence[str]) -> list[str]:
     """List the paths of all files and folders below a folder, at any depth; links are not followed.
 
-    The entries of `left_out_subfolders` themselves are left out, not what is in them.
+    Of the subfolders in `folders_listed_only_by_contents` only the contents are listed, not the folders.
     """
-    folders_of_run = {folder / name for name in left_out_subfolders}
+    unlisted_folders = {folder / name for name in folders_listed_only_by_contents}
     entries = []
     for path in folder.rglob("*"):
-        is_folder_of_run = path in folders_of_run and path.is_dir() and not path.is_symlink()
-        if not is_folder_of_run:
+        is_unlisted = path in unlisted_folders and path.is_dir() and not path.is_symlink()
+        if not is_unlisted:
             entries.append(path.relative_to(folder).as_posix())
     return sorted(entries)
 

@@ -14,7 +14,10 @@ _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs",
 
 @contextmanager
 def forbidding_to_read_outputs() -> Iterator[None]:
-    """Within the block, let `check_plain` raise for files given to `record_output_to_replace`."""
+    """Within the block, make it an error to read a file given to `record_output_to_replace`.
+
+    `check_is_regular_file_unless_missing` raises the error.
+    """
     token = _OUTPUTS.set({})
     try:
         yield
@@ -29,7 +32,7 @@ def record_output_to_replace(file: Path) -> None:
         outputs[_device_and_inode(file)] = file
 
 
-def check_plain(file: Path) -> None:
+def check_is_regular_file_unless_missing(file: Path) -> None:
     """Raise where a path is not a plain file (reading a pipe would wait), or is an output of the same run.
 
     A missing file passes. Every reader calls this before it opens a file.

@@ -121,10 +121,10 @@ def fixation_density(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray
         block = slice(start, start + _BLOCK)
         points = fixations.points[block]
         sd = fixations.sd[block]
-        row_profiles = _gaussian_profile_columns(
+        row_profiles = _gaussian_densities_on_screen(
             height, points[:, _ROW], sd[:, _ROW], screen[block][:, _ROW_EDGES]
         )
-        col_profiles = _gaussian_profile_columns(
+        col_profiles = _gaussian_densities_on_screen(
             width, points[:, _COL], sd[:, _COL], screen[block][:, _COL_EDGES]
         )
         row_profiles *= weight[block]
@@ -144,10 +144,10 @@ def fixation_density(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray
     return density
 
 
-def _gaussian_profile_columns(
+def _gaussian_densities_on_screen(
     n_pixels: int, mean: np.ndarray, sd: np.ndarray, screen_edges: np.ndarray
 ) -> np.ndarray:
-    """Return each fixation's Gaussian along one axis, 0 outside the screen, shape (n_pixels, n_fixations).
+    """Return each fixation's Gaussian density along one axis, shape (n_pixels, n_fixations); 0 off screen.
 
     `screen_edges`, (n_fixations, 2), are the first pixel on screen and the first one after the screen.
     """

@@ -143,7 +143,7 @@ def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) ->
 def read_xy_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> ValuesByCaseAndTask:
     """Read the points of each case and task as an array (n, 2) of (row, col); the file has (x, y)."""
 
-    def checked_points(value: Any, case: str, task: str) -> np.ndarray:
+    def checked_row_col_of_xy(value: Any, case: str, task: str) -> np.ndarray:
         if isinstance(value, list) and not value:
             return np.empty((0, 2))
         try:
@@ -158,7 +158,7 @@ def read_xy_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> Va
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
     return ValuesByCaseAndTask(
-        path, _checked_values_by_case_and_task(path, task_name, checked_points), shapes={}
+        path, _checked_values_by_case_and_task(path, task_name, checked_row_col_of_xy), shapes={}
     )
 
 

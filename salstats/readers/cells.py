@@ -113,7 +113,7 @@ def without_row_numbers(file: Path, cells: pd.DataFrame) -> pd.DataFrame:
     return cells.iloc[:, 1:]
 
 
-def check_header(file: Path, header: Sequence[str]) -> None:
+def check_header_names_are_distinct_and_filled(file: Path, header: Sequence[str]) -> None:
     """Raise where a header is too long, holds a name twice, or lacks the name of a column after the first.
 
     The first column may hold row numbers, for which `without_row_numbers` checks it.

@@ -9,7 +9,7 @@ from pathlib import Path
 from salstats.errors import InputFileError, Message, Setting
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.memory_limit import BYTES_PER_CELL, check_size, problem_text_if_too_large
-from salstats.readers.cells import TableOptions, check_header
+from salstats.readers.cells import TableOptions, check_header_names_are_distinct_and_filled
 from salstats.readers.regular_text import TextTable, cells_of_any_length, read_regular_text
 
 #: Characters that are errors in a table of text: NUL and other controls, C1 controls, into which a wrong
@@ -45,7 +45,7 @@ def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: 
             memory_per_cell=_MEMORY_PER_CELL_IF_STRICT,
         )
         return _read_strictly(file, bytes(data), options, sep)
-    check_header(file, regular.cells.column_names)
+    check_header_names_are_distinct_and_filled(file, regular.cells.column_names)
     return regular
 
 
@@ -73,7 +73,7 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
         raise InputFileError(f"{file} holds nothing but blank lines", path=file)
     n_leading_lines = len(text) - len(text.lstrip("\n"))
     header, *rows = _header_and_rows(file, text.strip("\n"), n_leading_lines, options, sep)
-    check_header(file, header)
+    check_header_names_are_distinct_and_filled(file, header)
     # row numbers as an editor counts lines: after blank lines and the header
     first_row_number = 2 + n_leading_lines
     for number, row in enumerate(rows, start=first_row_number):

@@ -77,9 +77,9 @@ def map_sources(
             read = partial(_read_mixed_map, rule=rule, padded=padded)
             sources.append((replace(series, mixing=rule), MapSource(folder, (".npz",), read)))
     for series, folder in _folder_by_series(masks, "masks").items():
-        sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_mask_as_map)))
+        sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_mask_of_image_size_as_map)))
     for series, folder in _folder_by_series(hull_folders, "lungs").items():
-        read = partial(_read_hull_as_map, clean=clean_lungs)
+        read = partial(_read_lung_hull_as_map, clean=clean_lungs)
         sources.append((series, MapSource(folder, MASK_SUFFIXES, read)))
     names = Counter((series.name, series.model, series.seed) for series, _ in sources)
     for (name, _, _), n_series in names.items():
@@ -275,7 +275,7 @@ def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: boo
     return saliency
 
 
-def _read_mask_as_map(
+def _read_mask_of_image_size_as_map(
     file: Path, image_shape: tuple[int, int], *, may_be_square_of_other_size: bool = False
 ) -> np.ndarray:
     """Read a mask as a map of 0 and 1.
@@ -295,13 +295,13 @@ def _read_mask_as_map(
     return mask.astype(np.float64)
 
 
-def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
+def _read_lung_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
     """Read a mask of the lungs and return its convex hull as a map of 0 and 1.
 
     A square mask of another size than the image lies on the image padded to a square, as networks that
     segment lungs see it; the hull is drawn on the square and then cut to the image.
     """
-    mask = _read_mask_as_map(file, shape, may_be_square_of_other_size=True) > 0
+    mask = _read_mask_of_image_size_as_map(file, shape, may_be_square_of_other_size=True) > 0
     if clean:
         mask = large_regions_off_border_mask(mask)
     hull = convex_hull(mask)

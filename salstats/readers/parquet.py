@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.memory_limit import BYTES_PER_CELL, check_size, file_content_memory_limit_bytes
-from salstats.readers.cells import check_header
+from salstats.readers.cells import check_header_names_are_distinct_and_filled
 from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         names = schema.names
         if schema.pandas_metadata:
             names = [name for name in names if not _INDEX_NAME.fullmatch(name)]
-        check_header(file, names)
+        check_header_names_are_distinct_and_filled(file, names)
         _refuse_nested_and_binary_columns(file, schema)
         table = _decoded_table(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()

@@ -318,7 +318,7 @@ def _pending_dtype(name: object, *_: object) -> Pending:
             f"refused to load an array of {str(name)[:40]!r}; numbers would do", value=str(name)[:40]
         )
 
-    def build(state: Any) -> np.dtype:
+    def dtype_of_state(state: Any) -> np.dtype:
         _, byte_order, subarray, field_names, fields, *_ = state
         if subarray is not None or field_names is not None or fields is not None:
             raise UnsafePickleError(
@@ -326,7 +326,7 @@ def _pending_dtype(name: object, *_: object) -> Pending:
             )
         return np.dtype(name).newbyteorder(byte_order)
 
-    return Pending(build)
+    return Pending(dtype_of_state)
 
 
 def array_of_bytes(data: object, dtype: object, shape: object, order: str) -> np.ndarray:
@@ -353,14 +353,14 @@ def _pending_array(array_class: object, *_: object) -> Pending:
             "refused to load a subclass of an array", value=getattr(array_class, "__name__", None)
         )
 
-    def build(state: Any) -> Any:
+    def array_or_single_object_of_state(state: Any) -> Any:
         _, shape, dtype, is_fortran_order, data = state
         if isinstance(data, list) and len(data) == 1 and shape == ():
             # an array of one object is how NumPy saves a dict
             return data[0]
         return array_of_bytes(data, dtype, shape, "F" if is_fortran_order else "C")
 
-    return Pending(build)
+    return Pending(array_or_single_object_of_state)
 
 
 def _python_number(dtype: object, data: object = b"") -> Any:

@@ -160,7 +160,7 @@ def compiled_patient_pattern(pattern: str | None) -> re.Pattern[str] | None:
     return compiled
 
 
-def with_layout_names(
+def renamed_with_case_and_patient(
     table: FileTable, layout: ScoreLayout, joined_columns: Collection[str] = ()
 ) -> FileTable:
     """Return a table with its columns renamed, and with the columns `case` and `patient` that a layout makes.
@@ -277,7 +277,7 @@ def arrange_scores(
 
     `method` and `metric` are those of the whole file, where its columns have none.
     """
-    table = with_layout_names(table, layout, joined_columns)
+    table = renamed_with_case_and_patient(table, layout, joined_columns)
     score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
     _warn_of_columns_that_name_a_method(table, score_columns, remaining_cells)

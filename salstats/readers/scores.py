@@ -35,8 +35,8 @@ from salstats.readers.score_layouts import (
     arrange_scores,
     check_identifiers_are_filled,
     checked_layout,
+    renamed_with_case_and_patient,
     stack_scores,
-    with_layout_names,
 )
 from salstats.readers.tables import read_table, read_table_with_coded_text
 from salstats.score_checks import warn_of_two_scales
@@ -242,7 +242,9 @@ def read_data(
     layout = checked_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_tables_to_join(join, options)
     options.check_any_workbook_if_sheet_chosen([file, *paths_of_joined_files(joined_tables)])
-    table = with_layout_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
+    table = renamed_with_case_and_patient(
+        read_table(file, options), layout, all_columns_of_joined_files(joined_tables)
+    )
     table = table.renamed(salstats_names_by_dotted_r_name(table.columns))
     data = table.typed_frame(layout.case_columns)
     if "case" in data.columns:

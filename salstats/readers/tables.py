@@ -21,7 +21,7 @@ from salstats.coded_text import (
 )
 from salstats.errors import ColumnError, InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened
-from salstats.files.paths import check_plain
+from salstats.files.paths import check_is_regular_file_unless_missing
 from salstats.frames import IDENTIFIER_COLUMNS, seed_without_decimal_zero
 from salstats.memory_limit import check_size
 from salstats.readers.cells import (
@@ -587,7 +587,7 @@ def read_table_with_coded_text(
 
     options = options or TableOptions()
     file = Path(path)
-    check_plain(file)
+    check_is_regular_file_unless_missing(file)
     suffix = file.suffix.lower()
     if suffix not in TABLE_SUFFIXES and file.exists():
         raise InputFileError(

@@ -20,7 +20,7 @@ from salstats.readers.cells import (
     BEYOND_FLOATS_TEXT,
     EXACT_FLOAT_LIMIT,
     TableOptions,
-    check_header,
+    check_header_names_are_distinct_and_filled,
     identifier_or_none_if_date_or_inexact,
     is_date_or_time,
 )
@@ -128,7 +128,7 @@ def _read_header_and_rows(
             f"{location}: the first row is empty", hint="it must hold the column names", path=file
         )
     header = [_header_name(value) for value in header_values]
-    check_header(file, header)
+    check_header_names_are_distinct_and_filled(file, header)
     rows: list[list[Any]] = []
     n_blank = 0
     n_cells = 0

@@ -19,11 +19,11 @@ from salstats.files.map_table import (
     csv_bytes_of_rows,
     file_inside,
     image_shape_of_row,
-    is_whole_map_file,
+    is_file_with_complete_map,
     map_path_of,
     map_row,
     read_header_and_rows,
-    read_masks,
+    read_mask_codes_by_case_and_task,
     read_settings_text_by_series,
     settings_key,
     write_json,
@@ -276,39 +276,39 @@ def test_a_map_is_finite_and_real(bad):
 
 def test_a_map_that_is_complete_is_an_array_of_numbers(tmp_path):
     file = tmp_path / "a.npy"
-    assert not is_whole_map_file(file)
+    assert not is_file_with_complete_map(file)
     np.save(file, np.eye(3))
-    assert is_whole_map_file(file)
+    assert is_file_with_complete_map(file)
     file.write_bytes(file.read_bytes()[:-1])
-    assert not is_whole_map_file(file)
+    assert not is_file_with_complete_map(file)
     np.save(file, np.zeros((1, 1)))
-    assert is_whole_map_file(file)
+    assert is_file_with_complete_map(file)
     for array in (np.zeros(3), np.zeros((0, 3)), np.array([["a"]]), np.array([[1j]])):
         np.save(file, array)
-        assert not is_whole_map_file(file)
+        assert not is_file_with_complete_map(file)
     picture = tmp_path / "a.png"
     picture.write_bytes(b"")
-    assert not is_whole_map_file(picture)
+    assert not is_file_with_complete_map(picture)
     picture.write_bytes(b"x")
-    assert is_whole_map_file(picture)
-    assert not is_whole_map_file(tmp_path)
+    assert is_file_with_complete_map(picture)
+    assert not is_file_with_complete_map(tmp_path)
 
 
 def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):
     file = tmp_path / "truth.json"
-    assert read_masks(file) == {}
+    assert read_mask_codes_by_case_and_task(file) == {}
     assert read_settings_text_by_series(file) == {}
     codes = {"a": {"Edema": {"size": [1, 2], "counts": "x"}}}
     write_json(file, codes)
-    assert read_masks(file) == codes
+    assert read_mask_codes_by_case_and_task(file) == codes
     with raises(InputFileError, path=file, value="a"):
         read_settings_text_by_series(file)
     write_json(file, {"ig": "steps=50"})
     assert read_settings_text_by_series(file) == {"ig": "steps=50"}
     with raises(InputFileError, path=file, value="ig"):
-        read_masks(file)
+        read_mask_codes_by_case_and_task(file)
     write_json(file, ["a"])
-    for read in (read_masks, read_settings_text_by_series):
+    for read in (read_mask_codes_by_case_and_task, read_settings_text_by_series):
         with raises(InputFileError, path=file, value="list"):
             read(file)
     assert [entry.name for entry in tmp_path.iterdir()] == ["truth.json"]

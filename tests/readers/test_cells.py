@@ -14,7 +14,7 @@ from salstats.readers.cells import (
     EXACT_FLOAT_LIMIT,
     TableOptions,
     all_have_decimal_commas,
-    check_header,
+    check_header_names_are_distinct_and_filled,
     covariate_as_text,
     identifier_or_none_if_date_or_inexact,
     is_date_or_time,
@@ -70,17 +70,17 @@ def test_a_file_of_one_format_recommends_none_of_the_options():
 
 
 def test_a_column_without_a_name_is_an_error_with_a_guess_why():
-    check_header(FILE, ["case", "score"])
+    check_header_names_are_distinct_and_filled(FILE, ["case", "score"])
     with raises(InputFileError, path=FILE, hint="name it", value=2):
-        check_header(FILE, ["case", " ", "score"])
+        check_header_names_are_distinct_and_filled(FILE, ["case", " ", "score"])
     hint = "name it, or remove the separator at the end of every line"
     with raises(InputFileError, path=FILE, hint=hint, value=2):
-        check_header(FILE, ["case", ""])
+        check_header_names_are_distinct_and_filled(FILE, ["case", ""])
 
 
 def test_a_first_column_that_counts_the_rows_needs_no_name():
     scores = pd.DataFrame({"case": list("abc"), "score": [0.1, 0.2, 0.3]})
-    check_header(FILE, ["", *scores.columns])
+    check_header_names_are_distinct_and_filled(FILE, ["", *scores.columns])
     for numbers in ([0, 1, 2], ["1", "2", "3"]):
         with warns(value=1):
             cells = without_row_numbers(FILE, pd.concat({"": pd.Series(numbers)}, axis=1).join(scores))
@@ -93,16 +93,16 @@ def test_a_first_column_that_counts_the_rows_needs_no_name():
 
 def test_a_column_that_is_twice_there_or_holds_what_nobody_sees_is_named():
     with raises(InputFileError, column="case", path=FILE, hint="rename one of them"):
-        check_header(FILE, ["score", "case", "case"])
+        check_header_names_are_distinct_and_filled(FILE, ["score", "case", "case"])
     with raises(InputFileError, column="case ", path=FILE):
-        check_header(FILE, ["score", "case "])
+        check_header_names_are_distinct_and_filled(FILE, ["score", "case "])
 
 
 def test_a_header_of_too_many_columns_is_an_error_before_a_table_is_made(monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, repr(10 * BYTES_PER_COLUMN / 2**30))
-    check_header(FILE, [str(number) for number in range(10)])
+    check_header_names_are_distinct_and_filled(FILE, [str(number) for number in range(10)])
     with raises(InputFileError, option="SALSTATS_LIMIT_GB", value=11 * BYTES_PER_COLUMN):
-        check_header(FILE, [str(number) for number in range(11)])
+        check_header_names_are_distinct_and_filled(FILE, [str(number) for number in range(11)])
 
 
 # numbers
