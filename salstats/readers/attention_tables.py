@@ -13,6 +13,7 @@ from salstats.errors import InputFileError, Message, Setting, ValueRangeError
 from salstats.files.input_files import opened, parse_json
 from salstats.images import masks
 from salstats.images.masks import Rle
+from salstats.readers.regular_text import cells_of_any_length
 
 #: Column of the image's file name.
 IMAGE_COLUMN = "img_idx"
@@ -31,8 +32,6 @@ _COLUMN_GROUPS = (
 )
 #: Numbers of which one marks the pixels of a mask.
 _MARK_VALUES = (1, 255)
-#: Largest number of characters of a cell; a mask of 224 x 224 pixels has 100,000 or more.
-_MAX_CELL_CHARACTERS = 2**30
 
 #: x, y, width and height.
 BoxXYWH = tuple[float, float, float, float]
@@ -114,10 +113,12 @@ def _numbered_image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[
 
     Blank lines have a number, too, but are not yielded.
     """
-    # the csv module has one limit for the whole program
-    earlier_limit = csv.field_size_limit(_MAX_CELL_CHARACTERS)
     try:
-        with opened(file, any_size=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        with (
+            cells_of_any_length(),
+            opened(file, any_size=True) as stream,
+            TextIOWrapper(stream, "utf-8-sig", newline="") as text,
+        ):
             rows = csv.reader(text, strict=True)
             header = next(rows, [])
             complete_groups = [group for group in _COLUMN_GROUPS if {IMAGE_COLUMN, *group} <= set(header)]
@@ -145,8 +146,6 @@ def _numbered_image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[
                 yield row_index, {column: row[column] for column in (IMAGE_COLUMN, *annotation_columns)}
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputFileError(f"{file}: cannot be read as CSV ({error})", path=file) from error
-    finally:
-        csv.field_size_limit(earlier_limit)
 
 
 def mask_from_json_rows(text: str, location: str = "mask", threshold: float | None = None) -> Rle:

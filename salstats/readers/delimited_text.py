@@ -186,7 +186,7 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
                 value=encoding,
                 path=file,
             )
-        text = data.decode(encoding).removeprefix("\ufeff")
+        text = data.decode(encoding).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         hint = options.options_hint_or_csv_hint(
             "read the file with ",
@@ -212,7 +212,7 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
         ) from error
     control = CONTROL_CHARACTER.search(text)
     if control:
-        line = len(text[: control.start() + 1].splitlines())
+        line = text.count("\n", 0, control.start()) + 1
         hint = options.options_hint_or_csv_hint(
             "is ",
             Setting("encoding", encoding),
@@ -226,4 +226,4 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
             rows=_data_row_of_line_if_any(line),
             path=file,
         )
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text

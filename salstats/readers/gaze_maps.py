@@ -261,7 +261,7 @@ def _file_by_case(
         warn(
             f"{folder}: {len(unused)} of {len(files)} files {verb} of no image of the study (first: "
             f"{min(unused).name})",
-            value=[file.name for file in unused],
+            value=[file.name for file in sorted(unused)],
             path=folder,
         )
     return file_of_case

@@ -148,6 +148,11 @@ BAD_TEXT = {
         GOOD.replace("Ed", "E\x92d"),
         {"option": "encoding", "rows": (0,), "match": r"U\+0092\b.*cp1252"},
     ),
+    # U+2028 separates lines in some programs, but not the rows of a table
+    "C0 control below a line separator": (
+        GOOD.replace("Ed", "E\u2028d") + "8,\x01,g,iou,0.1\n",
+        {"option": "encoding", "rows": (1,), "match": r"line 3: .*U\+0001\b"},
+    ),
     "second mark": (f"{GOOD}\ufeff{GOOD}", {"option": "encoding", "rows": (1,), "match": r"U\+FEFF\b"}),
     "open quote": (
         f'{HEADER}\n1,"a,g,iou,0.5\n2,b,g,iou,0.6\n',

@@ -68,6 +68,14 @@ class TestFiles:
             study = read_gaze(release, maps={"cam": folder})
         assert [len(c.predictions) for c in study] == [1, 0, 1]
 
+    def test_files_of_no_image_are_named_in_order(self, release, tmp_path):
+        folder = write_maps(tmp_path / "maps")
+        others = [f"other{number}.npy" for number in range(9)]
+        for name in others:
+            np.save(folder / name, np.eye(3))
+        with warns(value=others, path=folder):
+            read_gaze(release, maps={"cam": folder})
+
     def test_a_folder_of_other_names_is_an_error_that_says_how_to_name_them(self, release, tmp_path):
         (tmp_path / "maps").mkdir()
         np.save(tmp_path / "maps" / "other.npy", np.eye(3))
