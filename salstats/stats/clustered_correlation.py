@@ -15,8 +15,9 @@ from salstats.stats.engine.coefficients import FEWEST_PAIRS, spearman_of_replica
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
-from salstats.stats.engine.inference import bootstrap_p_values, checked_options, mean_sd_and_n_defined
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.limits import percentile
+from salstats.stats.engine.replicates import bootstrap_p_values, mean_sd_and_n_defined
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, MIN_RESAMPLED_UNITS
 from salstats.stats.engine.score_reasons import (

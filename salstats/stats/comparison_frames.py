@@ -31,7 +31,8 @@ from salstats.stats.engine.grouping import (
     is_summary_row,
     metric_of_each_key,
 )
-from salstats.stats.engine.inference import InferredEstimates, Options, estimates_at_levels, infer
+from salstats.stats.engine.inference import InferredEstimates, estimates_at_levels, infer
+from salstats.stats.engine.inference_options import Options
 from salstats.stats.engine.joint_adjustment import joint_level
 from salstats.stats.engine.paired_tests import (
     RECORDS,

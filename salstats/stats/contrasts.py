@@ -11,7 +11,7 @@ from salstats.metrics.registry import may_have_meaningful_ratios
 from salstats.stats.comparison_frames import HypothesisOptions, comparison_frame
 from salstats.stats.engine.comparisons import ComparisonOptions
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.weighting import Weighting

@@ -30,7 +30,7 @@ from salstats.stats.engine.grouping import (
     index_groups,
     named_groups,
 )
-from salstats.stats.engine.inference import Options, checked_options, mean_sd_and_n_defined
+from salstats.stats.engine.inference_options import Options, checked_options
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
     SharesAtOrBelow,
@@ -40,6 +40,7 @@ from salstats.stats.engine.quantile_limits import (
     share_of_scores_at_or_below_each_score,
     weighted_quantiles,
 )
+from salstats.stats.engine.replicates import mean_sd_and_n_defined
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import (
     ROUNDING,

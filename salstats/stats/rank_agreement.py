@@ -13,7 +13,7 @@ from salstats.checks import check_columns
 from salstats.errors import ColumnError, SalstatsWarning, Setting, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.engine.grouping import index_groups
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.rank_schemes import kendall_tau
 from salstats.stats.engine.rankings import RankingOptions, ValuesToRank, values_to_rank_methods_by
 from salstats.stats.engine.resampling_units import Unit

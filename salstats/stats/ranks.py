@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.frames import estimates_frame
 from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.rank_schemes import kendall_tau
 from salstats.stats.engine.rankings import RankingOptions, values_to_rank_methods_by

@@ -28,7 +28,8 @@ from salstats.stats.engine.grouping import (
     index_groups,
     pool_over,
 )
-from salstats.stats.engine.inference import InferredEstimates, checked_options, infer
+from salstats.stats.engine.inference import InferredEstimates, infer
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (

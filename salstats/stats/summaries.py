@@ -18,7 +18,9 @@ from salstats.stats.engine.grouping import (
     is_average,
     warn_pooled_by_default,
 )
-from salstats.stats.engine.inference import check_binary, checked_options, infer, replicate
+from salstats.stats.engine.inference import infer
+from salstats.stats.engine.inference_options import check_binary, checked_options
+from salstats.stats.engine.replicates import replicate
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
 from salstats.stats.engine.score_reasons import (

@@ -13,7 +13,8 @@ from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_fra
 from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio, sum_cells
 from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
-from salstats.stats.engine.inference import checked_options, infer
+from salstats.stats.engine.inference import infer
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 

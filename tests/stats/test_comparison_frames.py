@@ -17,7 +17,7 @@ from salstats.stats.comparison_frames import (
     options_for_binary_scores_only,
     options_without_binary_defaults_for_flips,
 )
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.joint_adjustment import NullDraws, joint_level
 from salstats.stats.engine.paired_tests import PairedTestResult
 

@@ -1,13 +1,12 @@
-"""Inference about a target: estimates, standard errors, replicates, limits, bootstrap p-values, warnings."""
+"""Inference about a target: estimates with standard errors, limits, cautions and warnings."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salstats.checks import as_generator, check_count, check_draw_indices, check_level
-from salstats.errors import Message, Setting, ValueRangeError
+from salstats.checks import check_draw_indices
 from salstats.stats.engine import limits, result_warnings
 from salstats.stats.engine.cautions import (
     FEW_EVENTS,
@@ -19,18 +18,16 @@ from salstats.stats.engine.cautions import (
     caution_column_if_any,
 )
 from salstats.stats.engine.cr2 import Cr2Variances, UnitInfluences, cr2, unit_influences
-from salstats.stats.engine.draws import one_thread_if_small, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio
 from salstats.stats.engine.few_units import are_few_events, has_few_effective_units
+from salstats.stats.engine.inference_options import Options, check_enough_replicates
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
-from salstats.stats.engine.joint_adjustment import PValuesWithFloors
-from salstats.stats.engine.monte_carlo import P_FLOOR_NUMERATORS, fewest_replicates
 from salstats.stats.engine.outlying_units import depends_on_few_outlying_units
+from salstats.stats.engine.replicates import Replicates, mean_sd_and_n_defined, replicate
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import (
     VarianceWithDf,
     analytic_variance,
-    drawn_variances,
     estimates_without_each_unit,
     method_and_reference_means_with_covariance,
 )
@@ -41,69 +38,6 @@ from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, sign_flips
 _TERMS_OF_SCORES = ("mean", "difference", "percent_decrease")
 #: Share of units whose scores are all 0 above which a 0 is not exceptional.
 _MANY_ZEROS = 0.25
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of inference, checked."""
-
-    interval: Interval
-    level: float
-    n_replicates: int
-    rng: np.random.Generator = field(repr=False)
-    #: (n_replicates, n_units): Units drawn for each replicate, as positions; None to draw them from `rng`.
-    draws: np.ndarray | None = None
-
-    @property
-    def is_resampled(self) -> bool:
-        """True if the interval is made from bootstrap replicates."""
-        return self.interval.kind == "bootstrap"
-
-    @property
-    def is_flipped(self) -> bool:
-        """True if the interval is made from sign flips."""
-        return self.interval.kind == "flips"
-
-    @property
-    def agreeing_test_name(self) -> str:
-        """Name of the paired test that agrees with the interval."""
-        tests = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
-        if self.interval.kind in tests:
-            return tests[self.interval.kind]
-        if self.interval.extra_input == "cr2":
-            return "cr2"
-        return "t"
-
-    def without_binary_defaults(self) -> "Options":
-        """Return options whose interval is the same for 0/1 scores as for other scores."""
-        return replace(self, interval=replace(self.interval, binary_defaults=()))
-
-    def n_replicates_column_if_any(self) -> dict[str, int]:
-        """Return the column `n_replicates` of an estimates frame, if the interval is made from replicates."""
-        if self.is_resampled or self.is_flipped:
-            return {"n_replicates": self.n_replicates}
-        return {}
-
-
-def checked_options(
-    term: str,
-    interval: str | None,
-    level: float,
-    n_replicates: int,
-    rng: int | np.random.Generator,
-    draws: object,
-) -> Options:
-    """Return checked options for estimates of `term`; `draws` are checked later, against the units."""
-    chosen = choose_interval(interval, term, with_draws=draws is not None)
-    check_level(level)
-    check_count(n_replicates, "n_replicates")
-    generator = as_generator(rng)
-    if draws is None:
-        _check_enough_replicates(chosen, level, n_replicates)
-        return Options(chosen, level, n_replicates, generator)
-    matrix = np.asarray(draws)
-    n_draws = len(matrix) if matrix.ndim else 0
-    return Options(chosen, level, n_draws, generator, matrix)
 
 
 @dataclass(frozen=True)
@@ -335,7 +269,7 @@ def infer(  # noqa: C901
 
 
 def _basis_with_interval_inputs(
-    basis: Basis, cells: Cells, estimand: Estimand, interval: Interval, replicates: "Replicates | None"
+    basis: Basis, cells: Cells, estimand: Estimand, interval: Interval, replicates: Replicates | None
 ) -> Basis:
     """Return the basis with the numbers that only the limits of some intervals are made from."""
     if interval.kind == "share" or interval.binary_defaults:
@@ -437,7 +371,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
     """Return the estimates with their limits at a level."""
     interval = estimates.options.interval
     basis = replace(estimates.basis, level=level)
-    _check_enough_replicates(interval, level, estimates.options.n_replicates)
+    check_enough_replicates(interval, level, estimates.options.n_replicates)
     interval_limits = interval.limits(basis)
     low, high, *_ = interval_limits
     conf_set = None
@@ -511,22 +445,6 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
         conf_set=conf_set,
         zero_in_gap=zero_in_gap,
     )
-
-
-def _check_enough_replicates(interval: Interval, level: float, n_replicates: int) -> None:
-    """Raise ValueRangeError if replicates or flips are too few for limits between them at a level."""
-    # an interval with a scale uses only the standard deviation of the replicates, not their quantiles
-    if interval.kind not in ("bootstrap", "flips") or interval.scale:
-        return
-    enough = fewest_replicates(level, flips=interval.kind == "flips")
-    if n_replicates < enough:
-        raise ValueRangeError(
-            Setting("interval", interval.name),
-            f" needs at least {enough:,} replicates at level {level:.10g}, not {n_replicates:,}",
-            hint=Message("give ", Setting("n_replicates", enough), " or more"),
-            option="n_replicates",
-            value=n_replicates,
-        )
 
 
 def _has_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
@@ -739,100 +657,3 @@ def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
         denominator_influence=np.zeros_like(influence),
         leverage=robust.units.leverage,
     )
-
-
-class Replicates(NamedTuple):
-    """Bootstrap replicates; arrays have the shape (n_replicates, n_rows), NaN where undefined."""
-
-    #: Replicates of the estimates.
-    estimates: np.ndarray
-    #: Delta-method variance of each replicate, as of `analytic_variance` with the units drawn.
-    variances: np.ndarray | None
-    #: Replicates of the differences of the same levels.
-    differences: np.ndarray | None
-
-
-def replicate(
-    cells: Cells, estimand: Estimand, options: Options, *, differences: bool = False, variances: bool = False
-) -> Replicates:
-    """Draw bootstrap replicates of all estimates.
-
-    `variances` and `differences` of the result are None unless they are asked for.
-    """
-    shape = (options.n_replicates, estimand.n_rows)
-    n_units, n_cells = cells.sums.shape
-    draws = None
-    if options.draws is not None:
-        draws = check_draw_indices(options.draws, n_units)
-    replicates = np.empty(shape)
-    delta_variances = np.empty(shape) if variances else None
-    replicate_differences = np.empty(shape) if differences else None
-    difference = estimand.as_difference()
-    # one product with a wide matrix is faster than two products
-    sums_and_counts = np.hstack([cells.sums, cells.counts])
-    numbers_per_replicate = estimand.n_rows * n_cells if variances else 0
-    blocks = weight_blocks(n_units, options.n_replicates, options.rng, draws, numbers_per_replicate)
-    with one_thread_if_small(n_units, sums_and_counts.shape[1]):
-        for rows, weights in blocks:
-            # sums and counts of the cells in each replicate of the block, shape (n_replicates, n_cells)
-            totals = weights @ sums_and_counts
-            sums = totals[:, :n_cells]
-            counts = totals[:, n_cells:]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                means = sums / counts
-            replicates[rows] = estimand.value(means)
-            if replicate_differences is not None:
-                replicate_differences[rows] = difference.value(means)
-            if delta_variances is not None:
-                delta_variances[rows] = drawn_variances(cells, estimand, weights, means, counts)
-    return Replicates(replicates, delta_variances, replicate_differences)
-
-
-class ReplicateMoments(NamedTuple):
-    """Moments of the defined replicates of each row, shape (n_rows,) each."""
-
-    mean: np.ndarray
-    #: Standard deviation with the divisor n - 1; NaN for fewer than two replicates.
-    standard_deviation: np.ndarray
-    #: Number of defined replicates.
-    n_defined: np.ndarray
-
-
-def mean_sd_and_n_defined(replicates: np.ndarray) -> ReplicateMoments:
-    """Return mean, SD and number of each row's replicates (n_replicates, n_rows) that are not NaN."""
-    is_defined = ~np.isnan(replicates)
-    n = is_defined.sum(axis=0)
-    mean = quiet_ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)
-    deviations = np.where(is_defined, replicates - mean, 0.0)
-    # 0 makes the SD of fewer than two replicates NaN
-    df = np.where(n > 1, n - 1.0, 0.0)
-    variance = quiet_ratio((deviations**2).sum(axis=0), df)
-    return ReplicateMoments(mean, np.sqrt(variance), n)
-
-
-def bootstrap_p_values(replicates: np.ndarray, rounding: np.ndarray | float = 0.0) -> PValuesWithFloors:
-    """Compute two-sided p-values for 0 from replicates (n_replicates, n_rows).
-
-    The p-value is 2 * (1 + count) / (B + 1), at most 1, with the count of the B replicates on the side of 0
-    that has fewer. Undefined replicates are left out of the counts and of B; those within `rounding` of 0
-    count on both sides.
-    """
-    n_defined = (~np.isnan(replicates)).sum(axis=0)
-    n_at_or_below = (replicates <= rounding).sum(axis=0)
-    n_at_or_above = (replicates >= -rounding).sum(axis=0)
-    count = np.minimum(n_at_or_below, n_at_or_above)
-    p_value = np.minimum(1.0, 2 * (1 + count) / (n_defined + 1))
-    smallest_p_value = np.minimum(1.0, P_FLOOR_NUMERATORS["bootstrap"] / (n_defined + 1))
-    return PValuesWithFloors(np.where(n_defined > 0, p_value, np.nan), smallest_p_value)
-
-
-def check_binary(values: np.ndarray, option: str, choice: str) -> None:
-    """Raise ValueRangeError unless all scores are 0, 1 or NaN; `option` and `choice` are for the message."""
-    is_graded = ~np.isnan(values) & (values != 0) & (values != 1)
-    if is_graded.any():
-        raise ValueRangeError(
-            Setting(option, choice),
-            f" is for 0/1 scores, and there is a score {values[is_graded][0]:g}",
-            hint=Message("keep the 0/1 metrics, or take another ", Setting(option)),
-            column="score",
-        )

@@ -15,14 +15,11 @@ from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.draws import one_thread_if_small, sign_blocks
 from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.grouping import group_label
-from salstats.stats.engine.inference import (
-    InferredEstimates,
-    bootstrap_p_values,
-    check_binary,
-    mean_sd_and_n_defined,
-)
+from salstats.stats.engine.inference import InferredEstimates
+from salstats.stats.engine.inference_options import check_binary
 from salstats.stats.engine.joint_adjustment import NullDraws
 from salstats.stats.engine.paired_shares import equality_p_value
+from salstats.stats.engine.replicates import bootstrap_p_values, mean_sd_and_n_defined
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import analytic_variance, influence_weights

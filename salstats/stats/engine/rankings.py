@@ -23,7 +23,7 @@ from salstats.stats.engine.grouping import (
     joined_group_labels,
     metric_of_each_key,
 )
-from salstats.stats.engine.inference import Options, replicate
+from salstats.stats.engine.inference_options import Options
 from salstats.stats.engine.rank_schemes import (
     RECORDS,
     SCHEMES,
@@ -33,6 +33,7 @@ from salstats.stats.engine.rank_schemes import (
     ranks_of,
     row_ranks_within_observations,
 )
+from salstats.stats.engine.replicates import replicate
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
 from salstats.stats.engine.shared_cases import (

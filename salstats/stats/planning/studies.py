@@ -21,7 +21,7 @@ from salstats.stats.comparison_frames import (
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
 from salstats.stats.engine.equivalence import Margin, is_strictly_below, sides_and_claims
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import DrawnPairs, StudySampler
 

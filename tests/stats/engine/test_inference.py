@@ -1,4 +1,4 @@
-"""Inference about a target: replicates, their moments and P values, and checked options."""
+"""Inference about a target: estimates with limits, and cautions where these are doubtful."""
 
 import warnings
 
@@ -6,48 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import limits, raises, warns, warns_too
+from tests_support import warns, warns_too
 
 import salstats as ss
-from salstats.errors import Setting, ValueRangeError
 from salstats.stats.engine.estimands import Estimand, Target, sum_cells
-from salstats.stats.engine.inference import (
-    bootstrap_p_values,
-    check_binary,
-    checked_options,
-    estimates_at_levels,
-    infer,
-    mean_sd_and_n_defined,
-    replicate,
-)
-
-
-@pytest.mark.parametrize(
-    ("interval", "level", "enough"),
-    [("order", 0.95, 40), ("percentile", 0.95, 40), ("bca", 0.99, 200), ("percentile", 0.9999, 20_000)],
-)
-def test_a_level_that_replicates_do_not_reach_is_refused(sixty, interval, level, enough):
-    """One replicate has to lie beyond each limit: 2 / (1 - level)."""
-    with raises(
-        ValueRangeError,
-        option="n_replicates",
-        value=enough - 1,
-        hint=Setting("n_replicates", enough),
-    ) as error:
-        ss.summarize(sixty, interval=interval, level=level, n_replicates=enough - 1)
-    assert Setting("interval", interval) in error.value.message.settings()
-    if enough < 1000:
-        limits(ss.summarize(sixty, interval=interval, level=level, n_replicates=enough))
-
-
-def test_a_level_that_flips_do_not_reach_is_refused():
-    """Flips lie on both sides at once: 1 / (1 - level); the normal interval takes no quantile."""
-    scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
-    with raises(ValueRangeError, option="n_replicates", value=99, hint="give n_replicates=100 or more"):
-        ss.difference(scores, reference="human", level=0.99, n_replicates=99)
-    found = ss.difference(scores, reference="human", level=0.99, n_replicates=100)
-    assert np.isfinite(found[["conf_low", "conf_high"]]).all(axis=None)
-    assert ss.summarize(scores, interval="normal", level=0.99, n_replicates=20)["conf_low"].notna().all()
+from salstats.stats.engine.inference import estimates_at_levels, infer
+from salstats.stats.engine.inference_options import checked_options
 
 
 def mean_of_units(scores, units):
@@ -62,39 +26,6 @@ def target():
     rng = np.random.default_rng(1)
     units = np.repeat(np.arange(25), rng.integers(1, 4, 25))
     return mean_of_units(rng.beta(2, 3, len(units)), units)
-
-
-def test_moments_leave_out_undefined_replicates():
-    replicates = np.array([[1.0, np.nan, np.nan], [3, 2, np.nan], [8, np.nan, np.nan]])
-    mean, deviation, n = mean_sd_and_n_defined(replicates)
-    np.testing.assert_array_equal(mean, [4, 2, np.nan])
-    np.testing.assert_allclose(deviation, [np.std([1, 3, 8], ddof=1), np.nan, np.nan])
-    assert n.tolist() == [3, 1, 0]
-
-
-def test_bootstrap_p_values_count_the_side_of_0_with_fewer_replicates():
-    replicates = np.array([[-1.0, 1, np.nan, 0], [2, 2, 3, 0], [3, 3, 4, 0], [4, 4, 5, 0]])
-    p_value, smallest = bootstrap_p_values(replicates)
-    # 2 (1 + 1) / 5, 2 / 5, 2 / 4 of three defined ones, and 1 where all are 0
-    np.testing.assert_allclose(p_value, [0.8, 0.4, 0.5, 1])
-    np.testing.assert_allclose(smallest, [0.4, 0.4, 0.5, 0.4])
-    # replicates within rounding of 0 count on both sides
-    assert bootstrap_p_values(np.array([[1e-15], [2.0], [3.0]]), rounding=1e-12)[0] == pytest.approx(1)
-    assert np.isnan(bootstrap_p_values(np.full((5, 1), np.nan))[0]).all()
-
-
-def test_replicates_are_those_of_a_loop_over_the_draws(target):
-    draws = np.random.default_rng(2).integers(0, 25, (60, 25))
-    options = checked_options("mean", "studentized", 0.95, 10_000, 0, draws)
-    replicates = replicate(target.cells, target.estimand, options, variances=True, differences=True)
-    sums, counts = target.cells.sums[:, 0], target.cells.counts[:, 0]
-    expected = [sums[draw].sum() / counts[draw].sum() for draw in draws]
-    np.testing.assert_allclose(replicates.estimates[:, 0], expected, rtol=1e-12)
-    np.testing.assert_array_equal(replicates.differences, replicates.estimates)
-    residual = sums[draws[0]] - expected[0] * counts[draws[0]]
-    variance = 25 / 24 * (residual**2).sum() / counts[draws[0]].sum() ** 2
-    assert replicates.variances[0, 0] == pytest.approx(variance, rel=1e-12)
-    assert replicate(target.cells, target.estimand, options).variances is None
 
 
 def test_t_limits_are_those_of_the_standard_error_and_of_another_level(target):
@@ -118,34 +49,6 @@ def test_constant_scores_are_certain_only_if_that_is_said():
     with warns(option="interval", value="cr2", column="std_error"):
         uncertain = infer(constant, options)
     assert np.isnan(uncertain.conf_low).all()
-
-
-@pytest.mark.parametrize(
-    ("term", "interval", "test"),
-    [
-        ("difference", "percentile", "bootstrap"),
-        ("difference", "wild", "wild"),
-        ("difference", "tango", "score"),
-        ("difference", "cr2", "cr2"),
-        ("difference", "t", "t"),
-    ],
-)
-def test_each_interval_has_the_test_that_agrees_with_it(term, interval, test):
-    assert checked_options(term, interval, 0.95, 10_000, 0, None).agreeing_test_name == test
-
-
-def test_options_take_the_number_of_replicates_from_the_draws():
-    options = checked_options("mean", None, 0.95, 10_000, 0, np.zeros((70, 4), dtype=int))
-    assert options.n_replicates == 70
-    assert options.interval.name == "percentile"
-    assert options.n_replicates_column_if_any() == {"n_replicates": 70}
-    assert checked_options("mean", "t", 0.95, 10_000, 0, None).n_replicates_column_if_any() == {}
-
-
-def test_scores_that_are_not_0_or_1_are_named():
-    check_binary(np.array([0, 1, np.nan]), "test", "mcnemar")
-    with raises(ValueRangeError, option="test", value="mcnemar", column="score", match="0.25"):
-        check_binary(np.array([0, 1, 0.25]), "test", "mcnemar")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, make_signed_rank_test
 from salstats.stats.engine.rankings import RankingOptions, values_to_rank_methods_by
 

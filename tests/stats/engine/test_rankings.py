@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises, warns
 
 from salstats.errors import ColumnError, Setting, ValueRangeError
-from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.rankings import (
     RankingOptions,
     direction_sign,
