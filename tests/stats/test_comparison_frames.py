@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError
@@ -245,3 +245,11 @@ def test_each_row_says_its_test():
     # tests of one family share their flips
     assert set(joint["test"]) == {"wild"}
     assert set(plain["test"]) == {"signflip"}
+
+
+def test_limits_beyond_the_largest_difference_of_a_metric_are_told():
+    scores = paired_scores(np.array([0.0, 0.05, 0.0, 0.1, 0.0]), np.array([1.0, 0.9, 1.0, 0.95, 1.0]))
+    with warns(option="interval", value="t", column="conf_high", rows=(0,)):
+        row = ss.difference(scores, reference="human", interval="t").iloc[0]
+    expected = stats.t.interval(0.95, 4, 0.94, stats.sem([1.0, 0.85, 1.0, 0.85, 1.0]))
+    np.testing.assert_allclose(row[["conf_low", "conf_high"]].astype(float), expected)

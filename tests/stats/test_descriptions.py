@@ -76,11 +76,12 @@ def box_scores_of(values, **columns):
 
 def test_whiskers_end_at_the_furthest_score_within_one_and_a_half_ranges():
     # quartiles of type 7 are 3.5 and 8.5, so the fences are at -4 and 16
-    boxes, outside = box_values(box_scores_of([*map(float, range(1, 11)), 30.0]))
+    boxes, outside = box_values(box_scores_of([*map(float, range(1, 11)), 20.0]))
     row = boxes.iloc[0]
     assert row[["whisker_low", "q1", "median", "q3", "whisker_high"]].tolist() == [1, 3.5, 6, 8.5, 10]
     assert row["n_outside"] == 1
-    assert outside["score"].tolist() == [30.0]
+    assert outside["score"].tolist() == [20.0]
+    assert list(outside.columns) == [*boxes.columns[: boxes.columns.get_loc("n")], "score"]
 
 
 def test_a_whisker_never_ends_inside_the_box():

@@ -59,6 +59,8 @@ def test_outside_rows_hold_every_value_beyond_the_last_letter_once():
     assert (got["n_outside"] == len(beyond)).all()
     assert outside["depth"].tolist() == list(range(len(outside), 0, -1))
     assert outside[["low", "high"]].iloc[-1].tolist() == [values.min(), values.max()]
+    without = ss.letter_values(table(values), "size", outside=False)
+    pd.testing.assert_frame_equal(without, boxes(got))
 
 
 def test_a_scores_frame_counts_each_case_and_task_once():

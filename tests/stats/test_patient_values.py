@@ -54,3 +54,6 @@ def test_bad_requests_are_named(views):
     for options in ({"by": ["patient", "n_views"]}, {"value": "n_views"}):
         with raises(ColumnError, column="n_views"):
             over_views(views.assign(n_views=2), **options)
+    for options, option in (({"by": []}, "by"), ({"value": []}, "by")):
+        with raises(ColumnError, option=option):
+            over_views(views, **options)

@@ -46,6 +46,26 @@ def test_bonferroni_limits_are_those_of_the_level_divided_by_the_family(interval
     assert result.loc[0, ["conf_low", "conf_high"]].equals(table.loc[0, ["conf_low", "conf_high"]])
 
 
+def test_sidaks_limits_have_the_root_of_the_level():
+    table = table_with_limits()
+    result = adjust(table, procedure="sidak", intervals=True)
+    level = np.sqrt(0.95)
+    half = stats.t.ppf((1 + level) / 2, 10) * table["std_error"]
+    np.testing.assert_allclose(result["conf_high"][1:], (table["estimate"] + half)[1:], rtol=QUANTILE)
+    np.testing.assert_allclose(result["conf_level"], [0.95, level, level])
+
+
+def test_limits_of_a_single_test_and_missing_ones_stay_as_they_are():
+    limits = ["conf_low", "conf_high", "conf_level"]
+    single = table_with_limits("percentile").iloc[:2]
+    pd.testing.assert_frame_equal(adjust(single, intervals=True)[limits], single[limits])
+    table = table_with_limits()
+    table.loc[1, ["conf_low", "conf_high"]] = np.nan
+    result = adjust(table, intervals=True)
+    assert result.loc[1, ["conf_low", "conf_high"]].isna().all()
+    assert result.loc[2, "conf_low"] < table.loc[2, "conf_low"]
+
+
 @pytest.mark.parametrize("interval", ["percentile", "bca", "profile"])
 def test_limits_that_cannot_be_widened_are_refused_by_name(interval):
     with raises(
