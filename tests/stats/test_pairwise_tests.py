@@ -129,6 +129,17 @@ def test_patients_are_tested_by_their_mean_difference():
     assert (found["unit"] == "patient").all()
 
 
+def test_differences_that_are_rounding_of_large_scores_are_ties():
+    equal = [0.1 + 0.2, 0.3]
+    values = 1e6 * np.array([equal] * 6 + [[0.5, 0.3], [0.7, 0.4], [0.2, 0.1], [0.9, 0.5], [0.4, 0.45]])
+    found = ss.significance_map(frame(values).assign(metric="own"), test="wilcoxon", adjust="none",
+                                directions={"own": "larger"})  # fmt: skip
+    # without the six ties
+    gaps = values[6:, 0] - values[6:, 1]
+    expected = stats.wilcoxon(gaps, alternative="greater", method="asymptotic", correction=True).pvalue
+    assert found["p_value"].iloc[0] == pytest.approx(expected, rel=1e-10)
+
+
 def test_one_case_leaves_every_rank_open():
     with warns(option="interval", value="wild", column="n_units", rows=(0, 1, 2)):
         tests = significance_map(frame([[0.1, 0.2, 0.3]]))

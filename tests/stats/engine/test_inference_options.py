@@ -59,6 +59,13 @@ def test_options_take_the_number_of_replicates_from_the_draws():
     assert checked_options("mean", "t", 0.95, 10_000, 0, None).n_replicates_column_if_any() == {}
 
 
+def test_options_can_have_the_same_interval_for_hits_as_for_other_scores():
+    options = checked_options("difference", None, 0.95, 10_000, 0, None)
+    assert options.interval.binary_defaults == ("tango",)
+    assert options.without_binary_defaults().interval.binary_defaults == ()
+    assert options.without_binary_defaults().interval.name == options.interval.name == "wild"
+
+
 def test_scores_that_are_not_0_or_1_are_named():
     check_binary(np.array([0, 1, np.nan]), "test", "mcnemar")
     with raises(ValueRangeError, option="test", value="mcnemar", column="score", match="0.25"):
