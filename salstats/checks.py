@@ -87,11 +87,9 @@ def check_frame(frame: object, frame_name: str = "scores") -> pd.DataFrame:
     if frame.empty:
         raise SalstatsError(f"{frame_name} has no rows", option=frame_name, value=0)
     if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()]
+        repeated = str(frame.columns[frame.columns.duplicated()][0])
         raise ColumnError(
-            f"{frame_name} has column {quoted(twice[:1])} twice",
-            hint="rename one of them",
-            column=str(twice[0]),
+            f"{frame_name} has column {repeated!r} twice", hint="rename one of them", column=repeated
         )
     return frame
 
@@ -125,9 +123,9 @@ def check_numeric(frame: pd.DataFrame, column: str, frame_name: str = "scores") 
     is_too_large = np.abs(array) > LARGEST_NUMBER
     if is_too_large.any():
         row = int(np.flatnonzero(is_too_large)[0])
-        size = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST_NUMBER:g}"
         raise ColumnError(
-            f"column {column!r} of {frame_name} is {size} in row {row}{_case_text(frame, row)}",
+            f"column {column!r} of {frame_name} is {array[row]:g}, beyond {LARGEST_NUMBER:g}, in row "
+            f"{row}{_case_text(frame, row)}",
             hint="an undefined score is NaN",
             column=column,
             rows=[row],

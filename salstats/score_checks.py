@@ -96,12 +96,11 @@ class MetricScores:
     def _call_dropping_scores_outside_range(self) -> str:
         """Write the call that leaves out the scores outside the range, and keeps undefined ones."""
         conditions = []
-        column = self.column if self.column.isidentifier() else f"`{self.column}`"
         outside = self.values[self.is_outside_range]
         if outside.min() < self.metric.low:
-            conditions.append(f"{column} < {self.metric.low:g}")
+            conditions.append(f"{self.column} < {self.metric.low:g}")
         if outside.max() > self.metric.high:
-            conditions.append(f"{column} > {self.metric.high:g}")
+            conditions.append(f"{self.column} > {self.metric.high:g}")
         condition = f"not ({' or '.join(conditions)})"
         if self.column == "score":
             condition = f"metric != {self.name!r} or {condition}"

@@ -100,6 +100,10 @@ def test_a_prefix_leaves_the_fields_of_an_error():
     assert str(prefixed) == "case 7: column 'age' is text; drop it from by"
     with_row = error.prefixed("case 7: ", rows=[4], value="x")
     assert (with_row.column, with_row.rows, with_row.value) == ("age", (4,), "x")
+    assert (prefixed.option, prefixed.value, with_row.prefixed("file: ").value) == (None, None, "x")
+    # an error without an option of its own gets that of the parts before it
+    with_option = error.prefixed(Setting("by", "age"), ": ")
+    assert (with_option.option, with_option.value) == ("by", "age")
 
 
 def test_members_are_joined_by_a_separator_with_their_options():

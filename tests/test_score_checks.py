@@ -142,14 +142,29 @@ def remedied(frame):
     return eval(call, {"scores": frame})  # the call of our own message
 
 
-@pytest.mark.parametrize("impossible_score", [999.0, -1.0, 45.0])
-def test_the_call_that_is_named_leaves_out_those_scores_alone(clean, impossible_score):
-    frame = clean.assign(score=clean["score"].where(clean.index != 7, impossible_score))
+@pytest.mark.parametrize(
+    "impossible_scores",
+    [
+        {7: 999.0},
+        {7: -1.0},
+        {7: 45.0},
+        # below the range and above it
+        {7: -3.0, 9: 45.0},
+        {7: -3.0, 9: 999.0},
+        # a number that stands for a missing score in many rows is no difference
+        dict.fromkeys(range(7, 47), -1.0),
+        # nor are a few of many scores
+        {7: -1.0, 9: -2.0},
+    ],
+)
+def test_the_call_that_is_named_leaves_out_those_scores_alone(clean, impossible_scores):
+    frame = clean.copy()
+    frame.loc[list(impossible_scores), "score"] = list(impossible_scores.values())
     frame.loc[3, "score"] = np.nan
     unknown = frame.assign(metric="mine")
     kept = remedied(pd.concat([frame, unknown], ignore_index=True))
-    assert len(kept) == 2 * len(frame) - 1
-    assert 7 not in kept.index
+    assert len(kept) == 2 * len(frame) - len(impossible_scores)
+    assert not set(impossible_scores) & set(kept.index)
     assert subjects(ss.describe, kept) == []
 
 
@@ -222,6 +237,48 @@ def test_cases_of_two_spellings_are_named_where_they_are_not_paired(clean):
     call = str(caught[0].message.hint).removesuffix(" makes them one")
     repaired = eval(call, {"scores": clean.assign(case=written)})
     pd.testing.assert_series_equal(repaired["case"], clean["case"], check_dtype=False)
+
+
+def scores_of_tasks(*names):
+    """Scores of one method, the task of each row given."""
+    cases = [f"c{i}" for i in range(len(names))]
+    return pd.DataFrame({"case": cases, "task": names, "method": "g", "metric": "iou", "score": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("names", "rare", "frequent", "row"),
+    [
+        (["Edema"] * 5 + ["Edma"], "Edma", "Edema", 5),
+        (["Edma"] + ["Edema"] * 5, "Edma", "Edema", 0),
+        (["lung_lesion", "Lung Lesion", "Lung Lesion"], "lung_lesion", "Lung Lesion", 0),
+        # of equally frequent names the first in the alphabet
+        (["edema", "Edema", "edema", "Edema"], "Edema", "edema", 1),
+        (["Layer 10"] * 5 + ["Layr 10"], "Layr 10", "Layer 10", 5),
+    ],
+)
+def test_a_rare_name_that_is_nearly_another_is_asked_about(names, rare, frequent, row):
+    scores = scores_of_tasks(*names)
+    with warns(subject=("names", "task"), column="task", value=rare, rows=(row,)) as caught:
+        coded_scores(scores)
+    call = str(caught[0].message.hint).removesuffix(" makes them one")
+    assert set(eval(call, {"scores": scores})["task"]) == {frequent}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        # four times as frequent
+        ["Edma", *["Edema"] * 4],
+        ["Layer 1", *["Layer 2"] * 9],
+        ["Lung Lesion", *["Lung Opacity"] * 9],
+    ],
+)
+def test_names_that_may_well_be_two_say_nothing(names):
+    assert subjects(coded_scores, scores_of_tasks(*names)) == []
+    # cases are often alike
+    assert subjects(coded_scores, pd.DataFrame({
+        "case": ["Edma", "Edema"], "reader": [None, "r"], "method": "g", "metric": "iou", "score": 0.5
+    })) == []  # fmt: skip
 
 
 @pytest.mark.parametrize(
