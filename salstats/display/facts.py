@@ -417,7 +417,7 @@ def count_sentence(
         text += f" by {counted_range(counted_rows.non_missing_numbers('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " per estimate"
-    text += _summary_row_counts_text(
+    text += _observations_of_summary_rows_text(
         estimates, observation_noun, with_units=_has_one_observation_per_unit(counted_rows)
     )
     if is_empty.any() and not is_empty.all():
@@ -473,7 +473,9 @@ def _missing_count_sentence_ending(estimates: Estimates, missing_adjective: str)
     return f"; {count_range_text(n_missing)} {missing_adjective}"
 
 
-def _summary_row_counts_text(estimates: Estimates, observation_noun: str, *, with_units: bool) -> str:
+def _observations_of_summary_rows_text(
+    estimates: Estimates, observation_noun: str, *, with_units: bool
+) -> str:
     """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)".
 
     `with_units` names observations and units, as the text before names units only: " (Average, 549 pairs of

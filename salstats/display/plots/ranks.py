@@ -181,7 +181,7 @@ def plot_ranks(
         _scheme_note(estimates),
         "Marks: rank without resampling.",
         _rank_marks_note(frame, shares),
-        _lines_note(estimates),
+        _rank_limit_lines_note(estimates),
         count_sentence(estimates),
         caution_note(data),
     ]
@@ -478,7 +478,7 @@ def _shares_with_positions(
     return shares.assign(y=shares["method"].map(y_of_method).astype(float))
 
 
-def _lines_note(ranks: Estimates) -> str:
+def _rank_limit_lines_note(ranks: Estimates) -> str:
     """Return a sentence on the lines, "" where there are none."""
     level = ranks.only_value("conf_level")
     if level is None or not ranks.has_any_limit.any():

@@ -27,7 +27,7 @@ from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE_COLOUR, TEXT_PT, font
 from salstats.display.plots.scatter_data import (
     ScatterData,
-    coefficient_symbol,
+    correlation_coefficient_symbol,
     correlations_with_texts,
     fitted_lines,
     points_of_other_groups,
@@ -279,7 +279,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
         label = term
         if term in COEFFICIENTS:
             label = COEFFICIENTS[term].label
-        coefficients.append(f"{coefficient_symbol(term)}: {label}")
+        coefficients.append(f"{correlation_coefficient_symbol(term)}: {label}")
     names = "; ".join(coefficients) or "r: correlation"
     interval = interval_name_with_level(correlations)
     limits = f" ({interval})" if interval else ""

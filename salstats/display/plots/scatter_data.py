@@ -364,10 +364,10 @@ def _estimates_of_other_variables_error(
 def _correlation_text(row: Mapping[Hashable, Any]) -> str:
     """Return the text of a row of correlations: "ρ = 0.45 (0.30, 0.58)"."""
     value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
-    return f"{coefficient_symbol(str(row.get('term')))} = {value}"
+    return f"{correlation_coefficient_symbol(str(row.get('term')))} = {value}"
 
 
-def coefficient_symbol(term: str) -> str:
+def correlation_coefficient_symbol(term: str) -> str:
     """Return the letter of a correlation coefficient: "ρ" of Spearman's, "r" of an unknown one."""
     if term not in COEFFICIENTS:
         return "r"

@@ -209,12 +209,10 @@ def _two_rows_of_axis_ends_per_panel(figure: Figure, panels: Sequence[str]) -> p
 
     The frame has two rows per panel, with columns `panel`, `x` and `y`.
     """
+    x_ends = _low_and_high_of_each_panel(figure, panels, _X_AESTHETICS, is_free=_has_free_axis(figure, "x"))
+    y_ends = _low_and_high_of_each_panel(figure, panels, _Y_AESTHETICS, is_free=_has_free_axis(figure, "y"))
     return pd.DataFrame(
-        {
-            "panel": np.repeat(list(panels), 2),
-            "x": _ends_of_axis(figure, panels, _X_AESTHETICS, is_free=_has_free_axis(figure, "x")),
-            "y": _ends_of_axis(figure, panels, _Y_AESTHETICS, is_free=_has_free_axis(figure, "y")),
-        }
+        {"panel": np.repeat(list(panels), 2), "x": np.ravel(x_ends), "y": np.ravel(y_ends)}
     ).dropna()
 
 
@@ -223,10 +221,10 @@ def _has_free_axis(figure: Figure, axis: Literal["x", "y"]) -> bool:
     return isinstance(figure.facet, p9.facet_wrap) and figure.facet.free[axis]
 
 
-def _ends_of_axis(
+def _low_and_high_of_each_panel(
     figure: Figure, panels: Sequence[str], aesthetics: Sequence[str], *, is_free: bool
-) -> list[float]:
-    """Return the smallest and the largest number of each panel, one after the other.
+) -> list[tuple[float, float]]:
+    """Return the smallest and the largest number that some aesthetics show in each panel.
 
     Unless `is_free`, all panels have those of the whole figure, as do panels without numbers in any case.
     """
@@ -234,12 +232,12 @@ def _ends_of_axis(
     smallest = numbers["number"].min()
     largest = numbers["number"].max()
     ends_of_panel = numbers.groupby("panel", sort=False)["number"].agg(["min", "max"])
-    ends: list[float] = []
+    ends: list[tuple[float, float]] = []
     for panel in panels:
         if is_free and panel in ends_of_panel.index:
-            ends += [ends_of_panel["min"][panel], ends_of_panel["max"][panel]]
+            ends.append((ends_of_panel["min"][panel], ends_of_panel["max"][panel]))
         else:
-            ends += [smallest, largest]
+            ends.append((smallest, largest))
     return ends
 
 
