@@ -321,16 +321,8 @@ def _density_layers(clouds: pd.DataFrame, places: _PartPlaces) -> list[Any]:
 
 def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return layers of whiskers, boxes and bars, and medians."""
-    y = defined_boxes["y"] + np.where(defined_boxes["bar"], 0.0, places.box)
-    half_mm = np.where(defined_boxes["bar"], places.half_bar, places.half_box)
-    bodies = defined_boxes.assign(
-        low=np.where(defined_boxes["bar"], 0.0, defined_boxes["q1"]),
-        high=np.where(defined_boxes["bar"], defined_boxes["mean"], defined_boxes["q3"]),
-        y=y,
-        ymin=y - half_mm,
-        ymax=y + half_mm,
-    )
-    boxes = bodies[~bodies["bar"]]
+    boxes_and_bars = _with_edges_of_boxes_and_bars(defined_boxes, places)
+    boxes = boxes_and_bars[~boxes_and_bars["bar"]]
     low_whisker = p9.aes(x="whisker_low", xend="q1", y="y", yend="y", color="mark")
     high_whisker = p9.aes(x="q3", xend="whisker_high", y="y", yend="y", color="mark")
     body = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
@@ -338,7 +330,7 @@ def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
         p9.geom_segment(low_whisker, boxes, size=0.4, show_legend=False),
         p9.geom_segment(high_whisker, boxes, size=0.4, show_legend=False),
         # these fills are opaque, since transparent ones of eight methods would look alike
-        p9.geom_rect(body, bodies, size=0.4),
+        p9.geom_rect(body, boxes_and_bars, size=0.4),
     ]
     if places.has_box:
         median = p9.aes(x="median", xend="median", y="ymin", yend="ymax")
@@ -350,6 +342,29 @@ def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
         style: dict[str, Any] = {"size": 1.4, "fill": "white", "stroke": 0.5, "show_legend": False}
         layers.append(p9.geom_point(median_dot, boxes, **style))
     return layers
+
+
+def _with_edges_of_boxes_and_bars(defined_boxes: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
+    """Return boxes and bars with their edges: `low` and `high` (scores), `ymin` and `ymax` (mm).
+
+    A box goes from the lower to the upper quartile, a bar from 0 to the mean. `y` becomes their middle.
+    """
+    is_bar = defined_boxes["bar"]
+    y = _middle_mm_of_boxes_and_bars(defined_boxes, places)
+    half_height = np.where(is_bar, places.half_bar, places.half_box)
+    return defined_boxes.assign(
+        low=defined_boxes["q1"].mask(is_bar, 0.0),
+        high=defined_boxes["q3"].mask(is_bar, defined_boxes["mean"]),
+        y=y,
+        ymin=y - half_height,
+        ymax=y + half_height,
+    )
+
+
+def _middle_mm_of_boxes_and_bars(defined_boxes: pd.DataFrame, places: _PartPlaces) -> pd.Series:
+    """Return the vertical positions of the middles: bars stand in the middle of the room of a method."""
+    middle_of_room = defined_boxes["y"]
+    return (middle_of_room + places.box).mask(defined_boxes["bar"], middle_of_room)
 
 
 def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _PartPlaces) -> list[Any]:
@@ -374,10 +389,9 @@ def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _PartPla
 
 def _mean_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return a layer of the means of boxes and bars; half-eyes have no means."""
-    means = defined_boxes
+    means = defined_boxes.assign(y=_middle_mm_of_boxes_and_bars(defined_boxes, places))
     if not places.has_box:
-        means = defined_boxes[defined_boxes["bar"]]
-    means = means.assign(y=means["y"] + np.where(means["bar"], 0.0, places.box))
+        means = means[means["bar"]]
     mean = p9.aes(x="mean", y="y", color="mark")
     style: dict[str, Any] = {"size": 1.1, "fill": "white", "stroke": 0.4, "show_legend": False}
     layers: list[Any] = [p9.geom_point(mean, means, shape="D", **style)]

@@ -180,25 +180,37 @@ def _calibration_text_layers(
 
     `texts` has a row for each panel, `points` a row for each point; a panel has a width and a height in mm.
     """
+    # as shares of the axes, which go from 0 to 1
     text_width = _widest_text_mm(texts["text"]) / panel_width
     text_height = len(_WRITTEN_TERMS) * LINE_MM / height
-    low = points["conf_low"].fillna(points["estimate"])
-    high = points["conf_high"].fillna(points["estimate"])
-    is_lower_right = (points["predicted"] > 1 - text_width) & (low < text_height)
-    is_upper_left = (points["predicted"] < text_width) & (high > 1 - text_height)
-    n_lower_right = is_lower_right.groupby(points["panel"], observed=True).sum()
-    n_upper_left = is_upper_left.groupby(points["panel"], observed=True).sum()
-    stands_below = texts["panel"].map(n_lower_right <= n_upper_left).astype("bool")
-    below = texts[stands_below].assign(x=1.0, y=0.0)
-    above = texts[~stands_below].assign(x=0.0, y=1.0)
+    is_lower_right_emptier = _is_lower_right_emptier_by_panel(points, text_width, text_height)
+    stands_at_right = texts["panel"].map(is_lower_right_emptier).astype("bool")
+    at_lower_right = texts[stands_at_right].assign(x=1.0, y=0.0)
+    at_upper_left = texts[~stands_at_right].assign(x=0.0, y=1.0)
     place = p9.aes("x", "y", label="text", color="method_label")
     style: dict[str, Any] = {"size": _TEXT_PT, "family": font(), "show_legend": False, "inherit_aes": False}
     layers = []
-    if len(below):
-        layers.append(p9.geom_text(place, below, ha="right", va="bottom", **style))
-    if len(above):
-        layers.append(p9.geom_text(place, above, ha="left", va="top", **style))
+    if len(at_lower_right):
+        layers.append(p9.geom_text(place, at_lower_right, ha="right", va="bottom", **style))
+    if len(at_upper_left):
+        layers.append(p9.geom_text(place, at_upper_left, ha="left", va="top", **style))
     return layers
+
+
+def _is_lower_right_emptier_by_panel(
+    points: pd.DataFrame, corner_width: float, corner_height: float
+) -> pd.Series:
+    """Return by panel whether its lower right corner has at most as many marks as its upper left one.
+
+    A mark is a point with its bar. The size of the corners is given in shares of the axes.
+    """
+    lowest = points["conf_low"].fillna(points["estimate"])
+    highest = points["conf_high"].fillna(points["estimate"])
+    is_lower_right = (points["predicted"] > 1 - corner_width) & (lowest < corner_height)
+    is_upper_left = (points["predicted"] < corner_width) & (highest > 1 - corner_height)
+    n_lower_right = is_lower_right.groupby(points["panel"], observed=True).sum()
+    n_upper_left = is_upper_left.groupby(points["panel"], observed=True).sum()
+    return n_lower_right <= n_upper_left
 
 
 def _histogram_bars(bins: pd.DataFrame, panel_width: float, height: float) -> pd.DataFrame:

@@ -430,11 +430,16 @@ def _fitted_rows(
         columns = {name: texts for name, texts in columns.items() if name != "n"}
         fitted = fitting_rows(rows_for_chars, columns, width)
     if not panel_fits(fitted.rows, fitted.columns, width, WIDE_PANEL_MM):
-        # the interval, in brackets, goes on a line of its own
-        broken_texts = [re.sub(r" (?=[(\[])", "\n", text, count=1) for text in columns[heading]]
+        columns = {**columns, heading: _texts_with_interval_below(columns[heading])}
         rows_for_chars = partial(_place_rows, frame, labels, row_columns, text_lines=2)
-        fitted = fitting_rows(rows_for_chars, {**columns, heading: broken_texts}, width)
+        fitted = fitting_rows(rows_for_chars, columns, width)
     return fitted
+
+
+def _texts_with_interval_below(texts: list[str]) -> list[str]:
+    """Return texts of estimates whose interval, in brackets, stands on a line of its own."""
+    space_before_bracket = r" (?=[(\[])"
+    return [re.sub(space_before_bracket, "\n", text, count=1) for text in texts]
 
 
 def _place_rows(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,19 +10,17 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
+from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     margin_lines,
-    metric_title_texts,
     rows_with_both_limits,
     with_smaller_is_better,
 )
 from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, keep_call_in_figure
-from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
+from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import (
     BOTTOM_MM,
     GAP_MM,
@@ -35,27 +33,26 @@ from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fr
 from salstats.display.plots.layout.text_fit import (
     TileNames,
     chars_in,
-    crossed_labels,
     names_below,
-    short_labels,
     widest_word_mm,
     wrapped_texts,
 )
-from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, PALETTE, REFERENCE_COLOUR
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, REFERENCE_COLOUR
+from salstats.display.plots.pairs_data import (
+    DIFFERENCE_CALL,
+    DIFFERENCE_SUFFIX,
+    PairsData,
+    only_reference,
+    pairs_data,
+)
 from salstats.display.text.format import noun_of_identifier, plural
 from salstats.display.text.labels import Labels
-from salstats.errors import Call, Message, SalstatsError, Setting
-from salstats.frames import KEY_COLUMNS, check_scores
+from salstats.errors import Message
+from salstats.frames import check_scores
 from salstats.stats.descriptions import density_curves
-from salstats.stats.engine.comparisons import complete_pairs
 
-#: Call that makes the frame of differences.
-_DIFFERENCE_CALL = Call("difference", ("scores",), {"reference": "..."})
-#: Ending that turns the title of a panel of scores into that of the panel of their differences.
-_DIFFERENCE_SUFFIX = ": difference"
+#: Title of the panels of differences.
 _DIFFERENCE_TITLE = "Difference"
-#: Title of the panel of scores of the only group.
-_SINGLE_TITLE = "Scores"
 #: Where differences stand beside the scores of two methods, at the places 1 and 2: the place of a difference
 #: and the ends of the horizontal axis.
 _MIDDLE = 1.5
@@ -79,8 +76,6 @@ _DOTS_START = 0.1
 _DOTS_WIDTH = 0.26
 #: Colour of the lines from means of scores to the axis of their difference.
 _MEAN_GUIDE = "#888888"
-#: Fewest pairs of a cloud.
-_MIN_CLOUD_PAIRS = 10
 #: The opacity of a line is this number over the number of lines between two methods, within bounds.
 _OPAQUE_LINES = 12
 _LINE_ALPHAS = (0.06, 0.6)
@@ -101,64 +96,8 @@ _DOT_ALPHAS = (0.3, 0.8)
 #: Factors for the opacity of pale lines: of grey ones, and of those in the colours of units.
 _PALE_FACTOR = 0.35
 _PALE_COLOUR_FACTOR = 0.7
-#: Most units that have a colour each: as many as the palette has.
-_MAX_COLOURED_UNITS = len(PALETTE)
-#: Longest name of a unit in the legend: characters of a line.
-_UNIT_CHARS = 24
 #: Fill of clouds where colours are those of units.
 _CLOUD_FILL = "#AAAAAA"
-#: Relative difference between an estimate and the mean of the drawn differences that rounding explains.
-_ROUNDING_TOLERANCE = 1e-6
-
-
-@dataclass(frozen=True)
-class PairsData:
-    """Pairs of scores as they are drawn.
-
-    Attributes
-    ----------
-    differences : Estimates
-        The differences that are drawn, with `mark` (the text of the method), `place` (its position on the
-        horizontal axis), `score_panel` and `panel` (those of scores and of differences).
-    pairs : DataFrame
-        A row for each pair of scores, a method's and the reference's, with the same four columns. `line` and
-        `unit` are the numbers of the line and of the unit that the pair belongs to, `unit_label` is the text
-        of a unit that has a colour of its own, and `binary` is whether all scores of the panel are 0 or 1.
-    ends : DataFrame
-        A row for each end of a line: `panel`, `line`, `unit`, `unit_label`, `mark`, `place`, `score` and
-        `binary`.
-    methods : dict
-        Text of each method, the reference first.
-    reference : str
-        The reference.
-    has_repeated_units : bool
-        Whether a unit has several lines in a panel.
-    unit_labels : list of str
-        The texts of the units, in order, if they have colours of their own; else methods have them.
-    """
-
-    differences: Estimates
-    pairs: pd.DataFrame
-    ends: pd.DataFrame
-    methods: dict[Any, str]
-    reference: str
-    has_repeated_units: bool
-    unit_labels: list[str]
-
-    @property
-    def has_differences_beside(self) -> bool:
-        """Return whether differences stand beside the scores, as those of a single method do."""
-        return len(self.methods) == 2
-
-    @property
-    def has_difference_cloud(self) -> pd.Series:
-        """True for each pair of a method whose differences in its panel have a cloud, their density.
-
-        They have one if they are neither few nor all equal, and not of 0/1 scores.
-        """
-        differences = self.pairs.groupby(["panel", "mark"], observed=True)["difference"]
-        is_varied = differences.transform("nunique") > 1
-        return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _MIN_CLOUD_PAIRS)
 
 
 @keep_call_in_figure
@@ -231,11 +170,11 @@ def plot_pairs(
         differences,
         "differences",
         ("estimate", "term", "method", "reference", "reference_mean", "method_mean"),
-        Message(_DIFFERENCE_CALL, " makes the frame"),
+        Message(DIFFERENCE_CALL, " makes the frame"),
     )
-    reference = _only_reference(estimates)
+    reference = only_reference(estimates)
     frame_labels = Labels(labels, scores)
-    drawing = _pairs_data(scores, estimates, reference, frame_labels)
+    drawing = pairs_data(scores, estimates, reference, frame_labels)
     drawn_differences = drawing.differences
     n_places = len(drawing.methods)
     if drawing.has_differences_beside:
@@ -349,155 +288,6 @@ def _with_facets(page: Figure, grid: PanelGrid, *, has_differences_beside: bool)
         return page + _FacetsBeside("panel", ncol=grid.n_columns, **options)
     n_rows = math.ceil(len(page.data["panel"].cat.categories) / grid.n_columns)
     return page + p9.facet_wrap("panel", nrow=2 * n_rows, dir="v", **options)
-
-
-def _only_reference(estimates: Estimates) -> str:
-    """Return the reference of differences.
-
-    Raises if the estimates are not differences, are from several references, or are all missing.
-    """
-    terms = estimates.distinct_values("term")
-    if terms and terms != ["difference"]:
-        raise SalstatsError(
-            f"differences holds {str(terms[0])!r}",
-            hint=Message("take ", _DIFFERENCE_CALL),
-            option="differences",
-            column="term",
-        )
-    references = estimates.distinct_values("reference")
-    if len(references) > 1:
-        raise SalstatsError(
-            f"differences are from {len(references)} references",
-            hint=f"keep one of them, as in differences.query(\"reference == '{references[0]}'\")",
-            option="differences",
-            choices=map(str, references),
-            column="reference",
-        )
-    if not estimates.has_estimate.any():
-        raise SalstatsError(
-            f"differences has nothing to draw: every estimate is missing ({len(estimates)} rows)",
-            column="estimate",
-        )
-    return str(references[0])
-
-
-def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labels: Labels) -> PairsData:
-    """Return the pairs of the groups and methods of differences; raise if these were made of other scores."""
-    groups = [key for key in estimates.keys if key not in ("method", "reference")]
-    key_columns = [*groups, "method"]
-    check_rows_are_distinct(estimates, key_columns)
-    drawn_estimates = estimates.subset(estimates.has_estimate & ~estimates.is_summary_row)
-    if not len(drawn_estimates):
-        raise SalstatsError(
-            "differences has only averages and pooled rows, which have no pairs of their own",
-            option="differences",
-            column="estimate",
-        )
-    frame = drawn_estimates.frame.copy()
-    pairs = complete_pairs(scores, reference, groups)
-    # a frame that was read from a file may have numbers where scores have texts
-    for rows in (frame, pairs):
-        rows[key_columns] = rows[key_columns].astype(TEXT)
-    pairs = pairs.merge(frame[key_columns], on=key_columns)
-    _check_means(pairs, frame, key_columns)
-    methods = method_labels_references_first(labels, [reference, *frame["method"]], [reference])
-    frame = _with_places(frame, labels, groups, methods)
-    pairs = pairs.merge(frame[[*key_columns, "score_panel", "panel", "mark", "place"]], on=key_columns)
-    line_columns = [column for column in KEY_COLUMNS if column in pairs.columns and column != "method"]
-    pairs["line"] = pairs.groupby(line_columns, dropna=False, sort=False).ngroup()
-    are_outcomes = pairs[["score", "reference_score"]].isin([0, 1]).all(axis=1)
-    pairs["binary"] = are_outcomes.groupby(pairs["panel"], observed=True).transform("all")
-    pairs["unit"] = pairs["line"]
-    pairs["unit_label"] = ""
-    unit_labels: list[str] = []
-    unit_column = drawn_estimates.only_value("unit")
-    if unit_column in pairs.columns:
-        unit_numbers = pairs.groupby(unit_column, dropna=False, sort=False).ngroup()
-        # the mean of a unit's 0/1 scores is neither 0 nor 1, so that these lines are those of pairs
-        pairs["unit"] = unit_numbers.where(~pairs["binary"], pairs["line"])
-    n_lines = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
-    has_repeated_units = bool(n_lines.max() > 1)
-    if has_repeated_units and pairs[unit_column].nunique() <= _MAX_COLOURED_UNITS:
-        texts = short_labels(
-            labels, str(unit_column), pairs[unit_column], line_chars=_UNIT_CHARS, max_lines=1
-        )
-        unit_labels = list(texts.values())
-        # equal lines of 0/1 scores are drawn as one, which may belong to several units
-        pairs["unit_label"] = pairs[unit_column].map(texts).where(~pairs["binary"], "")
-    return PairsData(
-        differences=drawn_estimates.with_other_frame(frame),
-        pairs=pairs,
-        ends=_line_ends(pairs, methods[reference]),
-        methods=methods,
-        reference=reference,
-        has_repeated_units=has_repeated_units,
-        unit_labels=unit_labels,
-    )
-
-
-def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: list[str]) -> None:
-    """Raise unless each unweighted difference is the mean of its pairs, and each weighted one has pairs."""
-    means = pairs.groupby(key_columns, as_index=False)["difference"].mean()
-    compared_differences = differences.merge(means, how="left", on=key_columns)
-    error = (compared_differences["estimate"] - compared_differences["difference"]).abs()
-    is_equal = error <= _ROUNDING_TOLERANCE * np.maximum(1, compared_differences["estimate"].abs())
-    is_weighted = "weights" in compared_differences.columns and compared_differences["weights"].notna().any()
-    if is_weighted:
-        is_equal = compared_differences["difference"].notna()
-    if not is_equal.all():
-        row = compared_differences[~is_equal].iloc[0]
-        raise SalstatsError(
-            f"the difference of {', '.join(row[key_columns])} is not the mean of the pairs of scores",
-            hint=Message("give the scores that it was made of, with ", Setting("pairs", "complete")),
-            option="differences",
-            rows=np.flatnonzero(~is_equal).tolist(),
-        )
-
-
-def _texts_of_groups(
-    differences: pd.DataFrame, labels: Labels, columns: list[str]
-) -> dict[str, dict[Any, str]]:
-    """Return the label of each value of some grouping columns, metrics with their direction."""
-    texts = {column: labels.label_by_value(column, differences[column]) for column in columns}
-    if "metric" in columns:
-        texts |= metric_title_texts(differences, labels)
-    return texts
-
-
-def _with_places(
-    differences: pd.DataFrame, labels: Labels, groups: list[str], methods: Mapping[Any, str]
-) -> pd.DataFrame:
-    """Return differences with `mark` and `place`, text and position of their method, and with their panels.
-
-    `score_panel` is the panel of the scores, `panel` that of the differences; both alternate in the figure.
-    """
-    varying_columns = [column for column in groups if differences[column].nunique() > 1]
-    # panels fill one column after the other, so that those of a metric stand in a row
-    varying_columns.sort(key=lambda column: column == "metric")
-    titles = crossed_labels(differences, _texts_of_groups(differences, labels, varying_columns))
-    titles = titles.rename_categories({"": _SINGLE_TITLE})
-    panels = []
-    for title in titles.categories:
-        panels += [title, title + _DIFFERENCE_SUFFIX]
-    place_of = {method: place for place, method in enumerate(methods, 1)}
-    return differences.assign(
-        score_panel=pd.Categorical(titles.astype(TEXT), panels, ordered=True),
-        panel=pd.Categorical([title + _DIFFERENCE_SUFFIX for title in titles], panels, ordered=True),
-        mark=pd.Categorical(differences["method"].map(methods), list(methods.values()), ordered=True),
-        place=differences["method"].map(place_of),
-    )
-
-
-def _line_ends(pairs: pd.DataFrame, reference_text: str) -> pd.DataFrame:
-    """Return the ends of lines: the score of the reference of each line, then the scores of the methods."""
-    reference_ends = pairs.drop_duplicates(["panel", "line"])
-    reference_ends = reference_ends.assign(
-        score=reference_ends["reference_score"], mark=reference_text, place=1
-    )
-    ends = pd.concat([reference_ends, pairs], ignore_index=True)
-    ends["mark"] = pd.Categorical(ends["mark"], pairs["mark"].cat.categories, ordered=True)
-    ends["panel"] = ends["score_panel"]
-    return ends[["panel", "line", "unit", "unit_label", "mark", "place", "score", "binary"]]
 
 
 def _axis_ends(drawing: PairsData) -> pd.DataFrame:
@@ -615,15 +405,18 @@ def _line_layer(
     Lines are grey unless units have colours. Where scores are 0 or 1, equal lines are drawn as one, which is
     the wider the more they are.
     """
-    lines = _distinct_lines_with_counts(ends, line_column)
-    # width and opacity by the share of the lines that a line of 0/1 scores stands for
-    share_of_lines = np.where(lines["binary"], lines["n_equal"] / lines["n_lines"], 0.0)
-    size = _LINE_SIZE + (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share_of_lines
-    alpha = np.clip(_OPAQUE_LINES / lines["n_lines"], *_LINE_ALPHAS)
-    alpha = np.where(lines["binary"], _BINARY_ALPHA, alpha)
+    lines = _distinct_lines_with_counts(_lines_to_next_methods(ends, line_column))
+    is_binary = lines["binary"]
+    # a line of 0/1 scores is as wide as the share of the lines that it stands for
+    share_of_lines = lines["n_equal"] / lines["n_lines"]
+    further_width = (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share_of_lines
+    width = _LINE_SIZE + further_width.where(is_binary, 0.0)
+    # other lines are the paler the more they are
+    opacity = (_OPAQUE_LINES / lines["n_lines"]).clip(*_LINE_ALPHAS)
+    opacity = opacity.mask(is_binary, _BINARY_ALPHA)
     if is_pale:
-        alpha = alpha * (_PALE_COLOUR_FACTOR if drawing.unit_labels else _PALE_FACTOR)
-    lines = lines.assign(size=size, alpha=alpha)
+        opacity *= _PALE_COLOUR_FACTOR if drawing.unit_labels else _PALE_FACTOR
+    lines = lines.assign(size=width, alpha=opacity)
     segment = p9.aes("place", "score", xend="next_place", yend="next_score", size="size", alpha="alpha")
     style: dict[str, Any] = {"lineend": "round", "raster": len(lines) > RASTER_POINTS, "show_legend": False}
     if drawing.unit_labels:
@@ -631,23 +424,32 @@ def _line_layer(
     return p9.geom_segment(segment, lines, color=_LINE_COLOUR, **style)
 
 
-def _distinct_lines_with_counts(ends: pd.DataFrame, line_column: str) -> pd.DataFrame:
-    """Return the distinct lines from each method to the next one, of those that have both ends.
+def _lines_to_next_methods(ends: pd.DataFrame, line_column: str) -> pd.DataFrame:
+    """Return a line from the score of each method to that of the next one, where both are there.
 
-    A line goes from `place` and `score` to `next_place` and `next_score`; `panel`, `binary` and `unit_label`
-    are those of its ends. `n_lines` is the number of lines between these two methods in the panel, and
-    `n_equal` the number of those that are equal to this line.
+    `line_column` tells which ends are joined. A line goes from `place` and `score` to `next_place` and
+    `next_score`; its other columns are those of the end that it goes from.
     """
     keys = ["panel", line_column]
     ordered_ends = ends.sort_values([*keys, "place"], kind="stable").reset_index(drop=True)
     next_ends = ordered_ends.groupby(keys, observed=True)[["place", "score"]].shift(-1)
     lines = ordered_ends.assign(next_place=next_ends["place"], next_score=next_ends["score"])
-    # the place after an end differs where the next method has no score, or where the line ends
-    lines = lines[lines["next_place"] == lines["place"] + 1]
+    # the following end is that of a later place where the next method has no score; the last end has none
+    is_to_next_method = lines["next_place"] == lines["place"] + 1
+    return lines[is_to_next_method]
+
+
+def _distinct_lines_with_counts(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the distinct lines, with the numbers of all lines and of the equal ones.
+
+    `n_lines` is the number of lines between the two methods of a line in its panel, and `n_equal` the number
+    of those that are equal to it.
+    """
     n_lines = lines.groupby(["panel", "place"], observed=True)["score"].transform("size")
-    lines = lines.assign(n_lines=n_lines)
+    # equal lines have the same values in all of these columns
     columns = ["panel", "place", "score", "next_place", "next_score", "n_lines", "binary", "unit_label"]
-    return lines.groupby(columns, observed=True).size().rename("n_equal").reset_index()
+    groups_of_equal_lines = lines.assign(n_lines=n_lines).groupby(columns, observed=True)
+    return groups_of_equal_lines.size().rename("n_equal").reset_index()
 
 
 def _dot_layer(dots: pd.DataFrame, x: str, drawing: PairsData) -> p9.geom_point:
@@ -662,18 +464,30 @@ def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
 
     The area of a dot of 0/1 scores, or of differences of these, shows how many equal dots it stands for.
     """
-    # the number of dots of each method in its panel
+    distinct_dots = _distinct_dots_with_counts(dots)
+    is_binary = distinct_dots["binary"]
+    n_dots = distinct_dots["n_dots"]
+    smallest = pd.Series(_DOT_SIZE, index=distinct_dots.index).mask(n_dots <= _FEW_DOTS, _FEW_DOT_SIZE)
+    share_of_dots = distinct_dots["n_equal"] / n_dots
+    # `size` is a diameter, whose square is in proportion to the area
+    further_size = (_DOT_SIZE_OF_ALL - smallest) * np.sqrt(share_of_dots)
+    opacity = (_FEW_DOTS / n_dots).clip(*_DOT_ALPHAS)
+    return distinct_dots.assign(
+        size=smallest + further_size.where(is_binary, 0.0), alpha=opacity.mask(is_binary, _BINARY_ALPHA)
+    )
+
+
+def _distinct_dots_with_counts(dots: pd.DataFrame) -> pd.DataFrame:
+    """Return the distinct dots, with the numbers of all dots and of the equal ones.
+
+    `n_dots` is the number of dots of the method of a dot in its panel, and `n_equal` the number of those that
+    are equal to it.
+    """
     n_dots = dots.groupby(["panel", "mark"], observed=True)["score"].transform("size")
-    dots = dots.assign(n_dots=n_dots)
+    # equal dots have the same values in all of these columns
     columns = ["panel", "mark", "unit_label", "place", "score", "binary", "n_dots"]
-    distinct_dots = dots.groupby(columns, observed=True).size().rename("n_equal").reset_index()
-    share_of_dots = np.where(distinct_dots["binary"], distinct_dots["n_equal"] / distinct_dots["n_dots"], 0.0)
-    smallest = np.where(distinct_dots["n_dots"] <= _FEW_DOTS, _FEW_DOT_SIZE, _DOT_SIZE)
-    # the square root, since `size` is a diameter
-    size = smallest + (_DOT_SIZE_OF_ALL - smallest) * np.sqrt(share_of_dots)
-    alpha = np.clip(_FEW_DOTS / distinct_dots["n_dots"], *_DOT_ALPHAS)
-    alpha = np.where(distinct_dots["binary"], _BINARY_ALPHA, alpha)
-    return distinct_dots.assign(size=size, alpha=alpha)
+    groups_of_equal_dots = dots.assign(n_dots=n_dots).groupby(columns, observed=True)
+    return groups_of_equal_dots.size().rename("n_equal").reset_index()
 
 
 def _score_mean_bars(drawing: PairsData) -> pd.DataFrame:
@@ -794,10 +608,11 @@ def _grid_of_pairs(drawing: PairsData, n_columns: int | None, width: float | Non
     score_panels = panels[::2]
     if width is None:
         width = COLUMN_MM if len(score_panels) <= _MAX_GROUPS_IN_COLUMN else PAGE_MM
+    widest_word = widest_word_mm(score_panels, bold=True)
     least_mm = max(MIN_PANEL_MM, len(drawing.methods) * _PLACE_MM)
     if drawing.has_differences_beside:
         # between both panels stand the numbers of the second one's axis
-        least_mm = 2 * max(MIN_PANEL_MM, widest_word_mm(score_panels, bold=True)) + GAP_MM + LEFT_MM
+        least_mm = 2 * max(MIN_PANEL_MM, widest_word) + GAP_MM + LEFT_MM
     groups = panel_grid(score_panels, n_columns, width, free_axes=True, min_width=least_mm)
     n_side_by_side = groups.n_columns
     if drawing.has_differences_beside:
@@ -805,10 +620,11 @@ def _grid_of_pairs(drawing: PairsData, n_columns: int | None, width: float | Non
     # scores and differences stand side by side however long the words of their titles are
     placeholder_titles = [str(number) for number in range(n_side_by_side)]
     grid = panel_grid(placeholder_titles, n_side_by_side, width, free_axes=True, min_width=0)
-    title_chars = chars_in(grid.panel_width - _NUMBERS_MM, bold=True)
-    wrapped_titles = wrapped_texts(score_panels, title_chars, None)
+    # a word that fits the panel without such numbers is not broken, and may extend over the gap beside it
+    title_mm = max(grid.panel_width - _NUMBERS_MM, min(widest_word, grid.panel_width))
+    wrapped_titles = wrapped_texts(score_panels, chars_in(title_mm, bold=True), None)
     titles = {}
     for title in score_panels:
         titles[title] = wrapped_titles[title]
-        titles[title + _DIFFERENCE_SUFFIX] = _DIFFERENCE_TITLE
+        titles[title + DIFFERENCE_SUFFIX] = _DIFFERENCE_TITLE
     return replace(grid, titles=titles, n_columns=2 * groups.n_columns)

@@ -46,10 +46,12 @@ def better_side_signs_by_panel(frame: pd.DataFrame, term: str | None) -> pd.Data
         return pd.DataFrame({"panel": [], "better": []})
     signs = [better_contrast_sign(metric, term) for metric in frame["metric"]]
     sides = frame[["panel"]].assign(better=signs)
+    has_sign = sides["better"] != 0
     if term == "percent_decrease" and "reference_mean" in frame.columns:
-        turned_panels = frame.loc[frame["reference_mean"] < 0, "panel"]
-        sides = sides[~sides["panel"].isin(turned_panels)]
-    return sides[sides["better"] != 0].drop_duplicates().reset_index(drop=True)
+        panels_of_turned_sign = frame.loc[frame["reference_mean"] < 0, "panel"]
+        has_sign &= ~sides["panel"].isin(panels_of_turned_sign)
+    # all rows of a panel have one metric, and so one sign
+    return sides[has_sign].drop_duplicates().reset_index(drop=True)
 
 
 def side_texts(better_sign_of_panel: int, panel_width: float) -> tuple[str, str]:
