@@ -36,7 +36,7 @@ def krippendorff_alpha(
         squares = np.where(has_pairs, counts @ centered**2, 0.0)
         observed = 2 * (weights @ (pair_weight * (m * squares - total**2)))
         expected = 2 * (n * (weights @ squares) - (weights @ total) ** 2)
-        return _alpha_from_disagreement(n, observed, expected, n_values=len(values))
+        return _alpha_from_disagreement(n, observed, expected)
     # Readings of each value in rows with pairs, (n_sets, n_values)
     value_totals = weights @ counts.multiply(has_pairs[:, None]).tocsr()
     if scale == "nominal":
@@ -61,18 +61,16 @@ def krippendorff_alpha(
         expected = 2 * (n * rank_squares - rank_sums**2)
     n_values_in_set = (value_totals > 0).sum(axis=1)
     expected = np.where(n_values_in_set > 1, expected, 0.0)
-    return _alpha_from_disagreement(n, observed, expected, n_values=len(values))
+    return _alpha_from_disagreement(n, observed, expected)
 
 
-def _alpha_from_disagreement(
-    n: np.ndarray, observed: np.ndarray, expected: np.ndarray, n_values: int
-) -> np.ndarray:
+def _alpha_from_disagreement(n: np.ndarray, observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Alpha (n_sets, 1) from sums of disagreement over ordered pairs of n readings, NaN if all are equal.
 
     Observed disagreement is summed / n, expected / (n (n - 1)). An expected sum that is only rounding error
     counts as 0.
     """
-    has_disagreement = (n_values > 1) & (expected > 1e-12 * np.max(expected, initial=0.0))
+    has_disagreement = expected > 1e-12 * np.max(expected, initial=0.0)
     alpha = 1 - quiet_ratio((n - 1) * observed, np.where(has_disagreement, expected, 0.0))
     return alpha[:, None]
 
