@@ -32,6 +32,8 @@ def test_a_frame_is_of_agreement_if_all_its_terms_are():
 def test_terms_have_a_short_label_and_that_of_their_kind():
     assert short_label("icc2") == "ICC(2,1)"
     assert common_kind_label(["icc2", "icc3"]) == "Intraclass correlation"
+    # A kind may have one term.
+    assert common_kind_label(["fleiss"]) == "Fleiss's kappa"
     other_kind = next(term for name, record in KINDS.items() if name != "icc" for term in record.terms)
     assert common_kind_label(["icc2", other_kind]) is None
     assert common_kind_label([]) is None

@@ -104,3 +104,16 @@ def test_random_effects_and_a_perfect_fit_have_no_outlying_units():
     assert cautions(ss.regress(frame, "iou ~ method + (1|case)", by=())) == {}
     perfect = frame.assign(score=frame["method"].eq("cam") / 2)
     assert cautions(ss.regress(perfect, "iou ~ method", by=())) == {}
+
+
+def test_rows_of_a_unit_count_by_their_weight_in_a_logit_model():
+    # Fractions of two rows per patient, near 1/2 and near 0.97, where the logit's weights are 1/4 and 0.03.
+    # Two patients lie far from the others in the first row, which has most of the weight.
+    rng = np.random.default_rng(0)
+    first = 0.5 + rng.normal(0, 0.02, 30)
+    second = 0.97 + rng.normal(0, 0.005, 30)
+    first[:2] = 0.98
+    table = pd.DataFrame({"patient": np.repeat(np.arange(30), 2), "x": np.tile([0.0, 5.0], 30)})
+    table["y"] = np.column_stack([first, second]).ravel()
+    found = cautions(ss.regress(table, "y ~ x", family="fractional", unit="patient"))
+    assert found == {"(Intercept)": OUTLYING_UNITS.name, "x": OUTLYING_UNITS.name}

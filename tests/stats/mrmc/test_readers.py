@@ -22,6 +22,51 @@ def test_components_are_those_of_r(sets, vandyke, r_expected):
     assert found.loc["cov1", "correlation"] == pytest.approx(0.00034661370944 / 0.000802288265572, rel=1e-9)
 
 
+def test_components_below_zero_are_used_as_zero(sets, r_expected):
+    # R gives method:reader -0.00037, and a cov2 below cov3, which takes its place.
+    expected = r_expected("mrmc_comp").set_index("set").loc["negcov"]
+    found = ss.mrmc_components(sets["negcov"]).set_index("term")
+    assert expected["sigma2_TR"] < 0
+    assert expected["Cov2"] < expected["Cov3"]
+    used = {
+        "reader": expected["sigma2_R"],
+        "method:reader": 0.0,
+        "error": expected["Var"],
+        "cov1": expected["Cov1"],
+        "cov2": expected["Cov3"],
+        "cov3": expected["Cov3"],
+    }
+    assert found["used"].to_dict() == pytest.approx(used, rel=ROUNDING)
+    variances = ["reader", "method:reader", "error"]
+    sds = np.sqrt([used[term] for term in variances])
+    np.testing.assert_allclose(found.loc[variances, "sd"], sds, rtol=ROUNDING)
+    assert found["parameter"].to_dict() == dict.fromkeys(variances, "variance") | dict.fromkeys(
+        ["cov1", "cov2", "cov3"], "covariance"
+    )
+    # The share of the error variance is that of the estimate, for covariances only.
+    shares = expected[["Cov1", "Cov2", "Cov3"]].to_numpy(dtype=float) / expected["Var"]
+    np.testing.assert_allclose(found.loc[["cov1", "cov2", "cov3"], "correlation"], shares, rtol=ROUNDING)
+    assert found.loc[variances, "correlation"].isna().all()
+    assert found.loc[["cov1", "cov2", "cov3"], "sd"].isna().all()
+
+
+def test_components_are_counted_and_cov2_of_one_method_is_not_below_zero(rated):
+    scores = rated.assign(patient=pd.factorize(rated["case"])[0] // 2)
+    found = ss.mrmc_components(scores, unit="patient").iloc[0]
+    n_cases = scores["case"].nunique()
+    assert (found["n_methods"], found["n_readers"], found["n_cases"]) == (2, 5, n_cases)
+    assert (found["n_units"], found["unit"]) == (scores["patient"].nunique(), "patient")
+    assert (found["figure"], found["covariance"], found["design"]) == ("mean", "jackknife", "factorial")
+    # Two readers of whom one scores high where the other scores low
+    wide = pd.DataFrame({"ann": [0.1, 0.4, 0.9], "bob": [0.8, 0.6, 0.4]}, index=list("abc"))
+    table = wide.rename_axis("case").reset_index().melt("case", var_name="reader", value_name="score")
+    one_method = ss.mrmc_components(table.assign(method="cam", metric="iou")).set_index("term")
+    covariance = np.cov(wide.to_numpy().T)[0, 1] / 3
+    assert one_method.loc["cov2", "estimate"] == pytest.approx(covariance)
+    assert covariance < 0
+    assert one_method.loc["cov2", "used"] == 0
+
+
 def test_figures_of_readers_are_those_of_r(sets, vandyke, r_expected):
     expected = r_expected("mrmc_fom").set_index("set")
     every = {name: ss.mrmc_readers(scores) for name, scores in sets.items()}

@@ -5,6 +5,7 @@ from tests_support import raises
 
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.planning.parameters import (
+    COMPONENT_RANGES,
     PAIR_RANGES,
     checked_parameters,
     design_effect,
@@ -27,14 +28,21 @@ def components_frame(**columns):
 def test_parameters_are_numbers_of_their_range():
     parameters = checked_parameters({"sd": "0.2", "icc": 1, "correlation": -1, "n_pilot": 6}, PAIR_RANGES)
     assert parameters == {"sd": 0.2, "icc": 1.0, "correlation": -1.0, "n_pilot": 6.0}
+    numbers = {
+        "sd_difference": 0.2, "sd_reference": 0.1, "correlation": 1.0, "mean_reference": -0.3, "icc": 0.0,
+        "cluster_size": 1.0,
+    }  # fmt: skip
+    assert checked_parameters(numbers, PAIR_RANGES) == numbers
+    components = COMPONENTS | {"n_cases": 1, "cov3": -0.5, "method:reader": -0.1}
+    assert checked_parameters(components, COMPONENT_RANGES) == components
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("sd", 0), ("sd", -0.1), ("sd", np.inf), ("sd", "wide"), ("sd_difference", 0.0),
-        ("correlation", 1.01), ("icc", -0.01), ("cluster_size", 0.9), ("n_pilot", 5),
-        ("mean_reference", -np.inf),
+        ("sd_reference", 0), ("correlation", 1.01), ("correlation", -1.01), ("icc", -0.01), ("icc", 1.01),
+        ("cluster_size", 0.9), ("n_pilot", 5), ("mean_reference", -np.inf), ("mean_reference", np.nan),
     ],
 )  # fmt: skip
 def test_a_value_out_of_its_range_raises(name, value):
@@ -133,11 +141,37 @@ def test_a_frame_of_one_component_lacks_the_others():
         {"error": 0.001, "cov1": 0.002, "cov2": 0.0003, "cov3": 0.0002},
         # no variance is left, with which any study would have a power of 1
         {"error": 0.001, "cov1": 0.001, "cov2": 0.0002, "cov3": 0.0002},
+        # MS(TR) is expected below 0, though random cases add more to a difference
+        {"error": 0.001, "cov1": 0.0009, "cov2": 0.0005, "cov3": 0.0002},
     ],
 )
 def test_components_that_leave_differences_without_variance_raise(values):
     with raises(ValueRangeError, option="error", value=0.001):
         reader_groups_of_components(COMPONENTS | values | {"method:reader": 0.0})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        # MS(TR) is 0, and random cases add cov2 - cov3 to a difference
+        {"error": 0.75, "cov1": 0.5, "cov2": 0.5, "cov3": 0.25, "method:reader": 0.0},
+        # An interaction below 0 counts as none.
+        {"error": 8.0, "method:reader": -6.0},
+    ],
+)
+def test_components_without_an_interaction_are_those_of_a_study(values):
+    (group,) = reader_groups_of_components(COMPONENTS | values)
+    assert group.components.var == values["error"]
+    assert group.components.var_tr == values["method:reader"]
+
+
+def test_a_frame_of_components_may_have_no_cases():
+    # Without a column of cases each unit is a case.
+    (group,) = reader_groups_of_components(components_frame(metric="iou"))
+    assert group.cases_per_unit == 1.0
+    with raises(ValueRangeError, option="n_readers", value=1):
+        reader_groups_of_components(COMPONENTS | {"n_readers": 1})
+    assert reader_groups_of_components(COMPONENTS | {"n_readers": 2})[0].n_readers == 2
 
 
 def test_sources_without_components_raise():

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from scipy import stats
 from stats.planning.test_populations import clustered, clustered_hits
+from statsmodels.stats.proportion import proportion_confint
 
 from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import StudySampler, move_pilot
@@ -57,9 +59,10 @@ def test_limits_of_an_sd_are_those_of_tables():
 
 def test_long_tails_take_degrees_of_freedom():
     rng = np.random.default_rng(3)
-    assert df_of_sample_variance(rng.normal(size=4000)) == pytest.approx(3999, rel=0.15)
+    assert df_of_sample_variance(rng.normal(scale=0.1, size=4000)) == pytest.approx(3999, rel=0.15)
     # excess kurtosis of the Laplace distribution is 3: 2n / (2 + 3)
-    assert df_of_sample_variance(rng.laplace(size=400_000)) == pytest.approx(160_000, rel=0.05)
+    assert df_of_sample_variance(rng.laplace(scale=0.1, size=400_000)) == pytest.approx(160_000, rel=0.05)
+    assert df_of_sample_variance(np.full(9, 0.3)) == 8
     # short tails count as normal
     assert df_of_sample_variance(rng.uniform(size=50)) == pytest.approx(49)
 
@@ -91,3 +94,42 @@ def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
     np.testing.assert_allclose(spread.limit_ratios, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
     # few discordant pairs tell little: 2 n share / (1 - share)
     assert spread.df == pytest.approx(20)
+
+
+def spread_of_hits(method_only, reference_only, both):
+    """Spread of the pilot's own difference of hits, from the numbers of pairs in which one or both hit."""
+    method_scores = np.repeat([1.0, 0.0, 1.0], [method_only, reference_only, both])
+    reference_scores = np.repeat([0.0, 1.0, 1.0], [method_only, reference_only, both])
+    n = len(method_scores)
+    pilot = Pilot.from_pairs(method_scores, reference_scores, np.arange(n), np.arange(n))
+    effect = (method_only - reference_only) / n
+    return spread_of_estimate(move_pilot(pilot, "difference", effect, "hit"), "difference", effect)
+
+
+def test_limits_of_a_difference_of_hits_take_its_square_from_the_share_of_discordant_pairs():
+    # 12 and 4 of 40 pairs: share 0.4, difference 0.2
+    low, high = proportion_confint(16, 40, alpha=0.05, method="wilson")
+    expected = np.sqrt((np.array([low, high]) - 0.04) / (0.4 - 0.04))
+    np.testing.assert_allclose(spread_of_hits(12, 4, 24).limit_ratios, expected)
+    # With all discordant pairs on one side their share cannot be smaller than the difference, here 0.25.
+    _, high = proportion_confint(10, 40, alpha=0.05, method="wilson")
+    expected = [1.0, np.sqrt((high - 0.0625) / (0.25 - 0.0625))]
+    np.testing.assert_allclose(spread_of_hits(10, 0, 30).limit_ratios, expected)
+
+
+def test_hits_that_are_all_discordant_have_the_degrees_of_freedom_of_their_number():
+    assert spread_of_hits(20, 20, 0).df == 39
+    # 2 n share / (1 - share)
+    assert spread_of_hits(8, 2, 30).df == pytest.approx(2 * 40 * 0.25 / 0.75)
+
+
+def test_limits_of_hits_of_several_cases_per_unit_are_those_of_the_sums_of_units():
+    pilot = clustered_hits()
+    population = move_pilot(pilot, "difference", -0.1, "hit")
+    spread = spread_of_estimate(population, "difference", -0.1)
+    residual = population.expected_method_score_of_each_pair - pilot.reference_scores + 0.1
+    sums = residual.reshape(-1, 4).sum(axis=1)
+    df = 2 / (2 / 79 + max(stats.kurtosis(sums), 0) / 80)
+    assert spread.df == pytest.approx(df)
+    expected = np.sqrt(df / stats.chi2.ppf([0.975, 0.025], df))
+    np.testing.assert_allclose(spread.limit_ratios, expected)
