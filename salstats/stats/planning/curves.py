@@ -45,10 +45,10 @@ class Curve:
     precision: Callable[[Any], formulas.Precision]
     #: Precision of the tested effect, as a function of the number of units.
     tested_precision: Callable[[Any], formulas.Precision]
+    #: Mean number of cases of a unit.
+    cases_per_unit: float
     #: Lower and upper bound of the margin.
     margin_bounds: tuple[float, float] | None = None
-    #: Mean number of cases of a unit.
-    cases_per_unit: float = 1.0
     metric: str = ""
     #: Confidence limits of the standard error as ratios to itself, since a pilot's spread is uncertain; None
     #: for a given spread.

@@ -71,10 +71,10 @@ def test_delong_of_patients_is_obuchowskis():
         assert found[i, i] == pytest.approx(alone.variance, abs=ROUNDING)
 
 
-@pytest.mark.parametrize("missing", [0, 6])
-def test_unbiased_covariances_are_gallas_u_statistics(missing):
+@pytest.mark.parametrize(("n", "missing"), [(10, 0), (10, 6), (9, 0)])
+def test_unbiased_covariances_are_gallas_u_statistics(n, missing):
     """A_c A_d less the mean product of comparisons without a case in common, by loops."""
-    scores, positive = some_ratings(10, missing)
+    scores, positive = some_ratings(n, missing)
     found = estimated("unbiased", "auc", readings(scores, positive))
     cases, others = np.flatnonzero(positive), np.flatnonzero(~positive)
 

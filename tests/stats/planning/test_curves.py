@@ -29,6 +29,8 @@ def test_needed_units_lie_between_those_simulated():
     assert units_at_target_power(units, shown, 100_000, 0.5) == int(np.ceil(7.5**2))
     assert units_at_target_power(units, shown, 100_000, 0.9) is None
     assert units_at_target_power(units, shown, 100_000, 0.1) == 25
+    # The size that just reaches the target is enough, and no more than it is needed.
+    assert units_at_target_power(units, np.array([50, 80]), 100, 0.8) == 100
     # none and all of 10 studies are as far from one half as each other
     assert units_at_target_power(units, np.array([0, 10]), 10, 0.5) == int(np.ceil(7.5**2))
 
@@ -116,4 +118,10 @@ def test_sizes_are_of_two_units_or_more_and_by_default_around_the_size_needed():
     needed = units_of_a_t_test(0.1 / 0.2, 0.9)
     assert needed in [size.n_units for size in sizes]
     assert sizes[0].n_units < needed < sizes[-1].n_units
+    # Sizes reach to less than half and to less than twice the size needed, without wide steps between them.
+    numbers = np.array([size.n_units for size in sizes])
+    assert len(numbers) == 8
+    assert 0.3 * needed < numbers[0] < 0.5 * needed
+    assert 1.5 * needed < numbers[-1] < 2 * needed
+    assert (numbers[1:] / numbers[:-1]).max() < 1.6
     assert [size.n_cases for size in sizes] == [2 * size.n_units for size in sizes]
