@@ -102,8 +102,8 @@ class SaliencyOnImage:
         _, points = maximum_and_points(self._saliency, self.shape)
         return points
 
-    def _transposed_map_from_0_to(self, top: float) -> np.ndarray:
-        """Return the map from 0 to `top`, transposed: its pixels are in the order of run lengths."""
+    def _transposed_image_sized_map_from_0_to(self, top: float) -> np.ndarray:
+        """Return the map at the image's size, from 0 to `top`, transposed as run lengths count pixels."""
         height, width = self.shape
         # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
         lowest, highest, peak = self._extremes
@@ -119,7 +119,7 @@ class SaliencyOnImage:
     @cached_property
     def _smoothed_transposed(self) -> np.ndarray:
         """The map from 0 to 1, smoothed, transposed."""
-        values = self._transposed_map_from_0_to(1)
+        values = self._transposed_image_sized_map_from_0_to(1)
         if self.smooth is None or self.colormap is not None:
             return values
         return box_filter(values, self.smooth)
@@ -147,7 +147,7 @@ class SaliencyOnImage:
         """Return the map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
             return grey_levels_of_fractions(self._smoothed_transposed)
-        grey = self._transposed_map_from_0_to(255).astype(np.uint8)
+        grey = self._transposed_image_sized_map_from_0_to(255).astype(np.uint8)
         if self.smooth is None:
             return grey
         return grey_smoothed_through_jet(grey, self.smooth)

@@ -189,7 +189,7 @@ def adjust(
 
 
 def adjust_unless_none(result: pd.DataFrame, procedure: str) -> pd.DataFrame:
-    """Return a result with its P values adjusted as one family, unchanged where the procedure is "none"."""
+    """Return a result with its P values adjusted as `adjust` does, unchanged if the procedure is "none"."""
     if procedure.lower() == "none":
         return result
     return adjust(result, procedure=procedure)

@@ -97,7 +97,8 @@ def auroc(  # noqa: C901
     overall : bool
         Add the area of all tasks pooled, in which `task` is "Overall"; `task` must be in `by`.
     adjust : str
-        Procedure of `adjust` that adjusts the P values of all rows as one family.
+        Procedure of `adjust` that adjusts the P values of all rows as one family; the row "Overall" is a
+        family of its own.
 
     Returns
     -------

@@ -54,7 +54,7 @@ _DEFAULT_BY = ("metric", "task")
 
 
 class HypothesisOptions(NamedTuple):
-    """Options of the tests of all rows, of their adjustment as one family, and of effect sizes."""
+    """Options of the tests of all rows, of the adjustment of their P values, and of effect sizes."""
 
     #: Name of the test; None for the one that agrees with the interval.
     test: str | None

@@ -111,7 +111,8 @@ def correlate(
     overall : bool
         Add the correlation of all tasks pooled, in which `task` is "Overall"; `task` must be in `by`.
     adjust : str
-        Procedure of `adjust` that adjusts the P values of all rows as one family.
+        Procedure of `adjust` that adjusts the P values of all rows as one family; the row "Overall" is a
+        family of its own.
     unit : str or list of str, optional
         Columns that name the independent units, within which `rm` correlates; by default patients or else
         cases, see `summarize`.

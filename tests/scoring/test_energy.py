@@ -90,7 +90,7 @@ def test_no_mask_is_made_and_no_peak_is_sought_for_it(monkeypatch):
     def never(*_):
         raise AssertionError("not needed")
 
-    for name in ("_transposed_mask", "_transposed_map_from_0_to"):
+    for name in ("_transposed_mask", "_transposed_image_sized_map_from_0_to"):
         monkeypatch.setattr(SaliencyOnImage, name, never)
     monkeypatch.setattr(SaliencyOnImage, "peak", property(never))
     assert ss.score(of_arrays(np.eye(4)), metrics="energy")["score"].notna().all()
