@@ -170,7 +170,18 @@ def test_levels_of_categories_without_rows_are_no_masks():
 
 
 def test_a_label_decides_only_where_the_mask_is_unknown():
-    rows = {"case": list("abcd"), "method": "cam", "metric": "assd", "label": [0, 1, 1, 0]}
-    scores = pd.DataFrame(rows | {"score": [np.nan, np.nan, 2.0, 3.0]})
-    # case a has no finding; the mask of b is missing; c and d have masks
-    assert shares(scores) == {"cam": (0, 0, 2, 1)}
+    rows = {"case": list("abcde"), "method": "cam", "metric": "assd", "label": [0, 1, 1, 0, 1]}
+    scores = pd.DataFrame(rows | {"score": [np.nan, np.nan, 2.0, 3.0, np.nan]})
+    # case a has no finding; the masks of b and e are missing; c and d have masks
+    assert shares(scores) == {"cam": (0, 0, 2, 2)}
+
+
+def test_empty_masks_are_counted_in_each_group_of_several_columns():
+    scores = ss.score(study(), metrics="pdc")
+    both = pd.concat([scores, scores[scores["case"].isin(list("abc"))].assign(task="u")])
+    found = empty_shares(both, by=["method", "task"]).set_index(["method", "task"])
+    # of the two empty masks that of case a is in both tasks
+    assert found["n_empty"].to_dict() == {
+        ("shy", "t"): 2, ("shy", "u"): 1, ("sure", "t"): 0, ("sure", "u"): 0,
+    }  # fmt: skip
+    assert found.loc[("shy", "u"), "estimate"] == pytest.approx(1 / 3)

@@ -294,6 +294,19 @@ def test_a_reference_that_is_not_there_is_an_error(paired_counts):
         pooled_difference(paired_counts, reference="people")
     with raises(SalstatsError, option="reference", value="human", choices=()):
         pooled_difference(paired_counts[paired_counts["method"] == "human"], reference="human")
+    of_people = {c: paired_counts[c].where(paired_counts["method"] == "human") for c in COUNTS}
+    with raises(SalstatsError, option="reference", value="human", choices=()):
+        pooled_difference(paired_counts.assign(**of_people), reference="human")
+
+
+def test_counts_that_do_not_vary_leave_a_difference_inconclusive():
+    cam = scores_of([(6, 1, 2, 41)] * 20, method="cam")
+    human = scores_of([(8, 1, 0, 41)] * 20, method="human")
+    row = pooled_difference(
+        pd.concat([cam, human]), reference="human", rates="recall", interval="percentile", n_replicates=50
+    ).iloc[0]
+    assert row["conf_low"] == row["conf_high"] == pytest.approx(-0.25)
+    assert row["verdict"] == "inconclusive"
 
 
 def test_rates_are_ratios_of_sums_of_pixels():

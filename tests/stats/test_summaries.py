@@ -273,6 +273,14 @@ def test_hits_of_independent_cases_have_the_exact_limits_of_a_proportion(n_hits)
     assert ss.summarize(distances)["interval"].item() == "cr2"
 
 
+def test_limits_beyond_the_range_of_a_metric_are_told():
+    scores = scores_of([1.0] * 9 + [0.8])
+    with warns(option="interval", value="t", column="conf_high", rows=(0,)):
+        beyond = ss.summarize(scores, interval="t")
+    assert beyond["conf_high"].item() == pytest.approx(stats.t.interval(0.95, 9, 0.98, 0.02)[1])
+    assert ss.summarize(scores, interval="wilson_t")["conf_high"].item() < 1
+
+
 def test_average_replicate_without_one_of_its_tasks_is_undefined():
     # task c has scores in 3 of 60 cases: some resamples miss them all, and then there is no average
     values = np.random.default_rng(0).normal([[0.3], [0.4], [0.9]], 0.05, (3, 60))
@@ -418,6 +426,12 @@ def test_columns_follow_the_contract(drawn_iou):
         ({"by": ["method"]}, ColumnError, {"column": "metric", "match": "iou, hit"}),
         ({"average": "task"}, ColumnError, {"option": "average", "choices": ("metric", "method")}),
         ({"overall": True}, ColumnError, {"option": "overall", "value": True, "column": "task"}),
+        (
+            {"interval": "wilson"},
+            ValueRangeError,
+            {"option": "interval", "value": "wilson", "column": "score"},
+        ),
+        ({"interval": "exact", "average": "method"}, SalstatsError, {"option": "interval", "value": "exact"}),
         ({"draws": np.zeros((5, 3), int)}, ShapeError, {"option": "draws", "match": "60"}),
         ({"draws": np.full((5, 60), 60)}, ValueRangeError, {"option": "draws", "match": "59"}),
         ({"draws": np.zeros((5, 60))}, ValueRangeError, {"option": "draws", "match": "float64"}),

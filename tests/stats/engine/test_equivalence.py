@@ -1,5 +1,6 @@
 """Margins: P values against R and tests written out, agreement with the interval, and verdicts in words."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,13 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.stats.engine.equivalence import CLAIMS, SIDES, sides_and_claims, verdict_texts
+from salstats.stats.engine.equivalence import (
+    CLAIMS,
+    SIDES,
+    is_strictly_below,
+    sides_and_claims,
+    verdict_texts,
+)
 from salstats.stats.engine.intervals import RECORDS
 
 # R writes its P values to 17 digits
@@ -156,6 +163,15 @@ def test_each_metric_has_its_margin_and_others_none(pair):
     assert got.loc["dice", ["margin_low", "margin_high"]].tolist() == [-np.inf, 0.1]
     assert got.loc["iou", ["margin_low", "margin_high", "p_margin"]].isna().all()
     assert got.loc["iou", "verdict"] == "inconclusive"
+    of_none = ss.difference(scores, reference="b", interval="t", margin={})
+    assert of_none[["margin_low", "margin_high", "p_margin"]].isna().all(axis=None)
+
+
+def test_a_p_value_that_rounding_alone_puts_below_the_level_is_not_below():
+    # in floating-point numbers 0.15 / 3 is 0.049999999999999996
+    assert is_strictly_below(np.array([0.15 / 3, 0.0499, 0.05, np.nan]), 0.05).tolist() == [
+        False, True, False, False,
+    ]  # fmt: skip
 
 
 def test_where_nothing_varies_nothing_is_shown():
@@ -235,6 +251,9 @@ def test_margins_in_the_wrong_units_are_told_of():
     )
     with warns(option="margin", value=0.05, column=None):
         ss.percent_decrease(scores, reference="human", margin=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ss.percent_decrease(scores, reference="human", margin=1)
     with warns(option="margin", value=5, column="metric", rows=(0,)):
         ss.difference(scores, reference="human", margin=5)
     with raises(ValueRangeError, option="margin", value=True):
