@@ -1,5 +1,6 @@
 """Small helpers that several test modules share."""
 
+import inspect
 import re
 import time
 import warnings
@@ -105,6 +106,12 @@ def warns_too(*, match=None, **fields):
             failures.append(failure)
             warnings.warn_explicit(record.message, record.category, record.filename, record.lineno)
     assert len(failures) < len(caught), failures
+
+
+def default_numbers_and_flags(function):
+    """Return the options of a function whose default is a number, True or False, with that default."""
+    parameters = inspect.signature(function).parameters.items()
+    return {name: p.default for name, p in parameters if isinstance(p.default, int | float)}
 
 
 def with_text_columns(frame):

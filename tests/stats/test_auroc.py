@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
@@ -485,3 +485,7 @@ def test_what_cannot_be_compared_is_an_error(drawn_scores, drawn_table):
 def test_bad_input_is_named(drawn_table):
     with raises(ValueRangeError, column="grade", rows=tuple(range(len(drawn_table)))):
         auroc(drawn_table.assign(grade=2), "prob", "grade")
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(auroc) == {"level": 0.95, "overall": False}

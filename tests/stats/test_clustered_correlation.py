@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises
+from tests_support import default_numbers_and_flags, raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -132,3 +132,12 @@ def test_a_group_without_pairs_gives_no_warning_of_few_units(table):
     got = got.set_index("group")
     assert got["n_units"].to_dict() == {"measured": 39, "unmeasured": 0}
     assert np.isnan(got.loc["unmeasured", "estimate"])
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(correlate_clustered) == {
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+        "overall": False,
+    }

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import limits, r_quantile, raises, warns, warns_too
+from tests_support import default_numbers_and_flags, limits, r_quantile, raises, warns, warns_too
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, Setting, ValueRangeError
@@ -539,3 +539,19 @@ def test_decrease_of_a_metric_with_scores_below_0_is_refused(metric):
     assert len(ss.percent_decrease(scores, reference="human", force=True)) == 1
     positive = paired_scores(np.abs(human), np.abs(saliency)).assign(metric=metric)
     assert len(ss.percent_decrease(positive, reference="human")) == 1
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.difference) == {
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+        "overall": False,
+    }
+    assert default_numbers_and_flags(ss.percent_decrease) == {
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+        "overall": False,
+        "force": False,
+    }

@@ -8,7 +8,7 @@ import pandas as pd
 import pingouin
 import pytest
 from scipy import stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 from salstats.errors import ColumnError, ColumnValue, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
@@ -537,3 +537,7 @@ def test_an_absent_finding_counts_once_for_each_score():
     by_metric = correlate(pd.DataFrame(rows), "iou", "prob", by="method")
     for found in (by_score, by_metric):
         assert found[["n_missing", "n_absent"]].to_numpy().tolist() == [[8, 8]]
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(correlate) == {"level": 0.95, "overall": False}

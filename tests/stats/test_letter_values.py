@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import default_numbers_and_flags, raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, Setting
@@ -109,3 +109,7 @@ def test_a_group_without_values_has_one_row_that_counts_them():
 def test_bad_arguments_are_named(columns, options, error, fields):
     with raises(error, **fields):
         ss.letter_values(table([1.0, 2.0]), columns, **options)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.letter_values) == {"level": 0.95, "outside": True}

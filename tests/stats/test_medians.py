@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -295,3 +295,18 @@ def test_limits_of_an_unknown_metric_end_nowhere_if_either_side_exceeds_1():
         with pytest.warns(ss.errors.SalstatsWarning):
             found = ss.median_difference(scores, reference=reference)
         assert found[["conf_low", "conf_high"]].to_numpy().tolist() == [[-np.inf, np.inf]]
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.medians) == {
+        "quantile": 0.5,
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+    }
+    assert default_numbers_and_flags(ss.median_difference) == {
+        "quantile": 0.5,
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+    }

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
@@ -147,3 +147,7 @@ def test_one_case_leaves_every_rank_open():
     limits = rank_limits(tests)
     assert limits["conf_low"].tolist() == [1, 1, 1]
     assert limits["conf_high"].tolist() == [3, 3, 3]
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(significance_map) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}

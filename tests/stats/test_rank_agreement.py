@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError
@@ -104,3 +104,7 @@ def test_rankings_agree_on_the_methods_that_both_have():
     ):
         warnings.simplefilter("ignore")
         ss.rank_agreement(one, over="metric")
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.rank_agreement) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 from salstats.errors import ColumnError, ColumnValue, Setting, ValueRangeError
 from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
@@ -197,3 +197,8 @@ class TestBadInput:
         assert set(rank_stability(both, by=["metric"], n_replicates=50)["n"]) == {40}
         empty = scores.assign(model=None)
         assert "model" not in rank_stability(empty, n_replicates=50).columns
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(rank_stability) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}
+    assert default_numbers_and_flags(rank_frequencies) == {"n_replicates": 10_000, "rng": 0}

@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from pycocotools import mask as coco
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError
@@ -315,3 +315,13 @@ def test_rates_are_ratios_of_sums_of_pixels():
     expected = {"precision": 8 / 10, "recall": 8 / 11, "specificity": 87 / 89, "iou": 8 / 13, "dice": 16 / 21}
     found = pooled_rates(frame, rates=list(expected), interval="delta").set_index("metric")["estimate"]
     assert found.to_dict() == pytest.approx(expected, rel=RTOL)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(pooled_rates) == {
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+        "overall": False,
+    }
+    assert default_numbers_and_flags(pooled_difference) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import metrics
-from tests_support import warns
+from tests_support import default_numbers_and_flags, warns
 
 from salstats.datasets import load_simulated
 from salstats.errors import ColumnValue, ValueRangeError
@@ -96,3 +96,7 @@ def test_a_single_patient_with_positives_has_a_curve_without_bands(tied):
 def test_labels_must_be_0_and_1(tied):
     with pytest.raises(ValueRangeError):
         roc_curve(tied.assign(label=2), "prob", "label")
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(roc_curve) == {"level": 0.95, "n_replicates": 2000, "rng": 0}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import limits, raises, warns, warns_too
+from tests_support import default_numbers_and_flags, limits, raises, warns, warns_too
 
 import salstats as ss
 from salstats.errors import (
@@ -532,3 +532,14 @@ def test_curves_of_other_steps_are_refused(curves):
     first = f"fraction {curves['fraction'].iloc[1]};"
     with raises(SalstatsError, column="fraction", rows=(1, 3, 1200, 1201), match=first):
         mean_curves(pd.concat([curves, curves.iloc[[1, 3]]]), by=OF_CURVES)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.summarize) == {
+        "level": 0.95,
+        "n_replicates": 10_000,
+        "rng": 0,
+        "overall": False,
+    }
+    assert default_numbers_and_flags(ss.bootstrap) == {"n_replicates": 10_000, "rng": 0, "overall": False}
+    assert default_numbers_and_flags(mean_curves) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}

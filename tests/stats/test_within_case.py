@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 from salstats.errors import ColumnError
 from salstats.stats.within_case import within_case_sd
@@ -137,3 +137,7 @@ def test_bad_requests_are_named(frame):
 def test_readers_are_not_repetitions(frame):
     with raises(ColumnError, option="over", value="reader", choices=("seed", "model")):
         within_case_sd(frame.rename(columns={"seed": "reader"}), over="reader")
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(within_case_sd) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}
