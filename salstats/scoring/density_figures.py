@@ -44,7 +44,7 @@ _WIDE_MM = 130.0
 _MAX_COLUMNS_WIDE = 5
 _MAX_COLUMNS_NARROW = 3
 #: Note to a figure of maps made by `shares_above_minimum` and of densities, which keep their smallest value.
-SHARES_NOTE = "Every map sums to 1; saliency maps are taken above their least value."
+SHARES_NOTE = "Each map sums to 1, a saliency map after its smallest value is subtracted."
 _SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070¹²³\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
