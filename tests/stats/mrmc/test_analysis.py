@@ -38,3 +38,22 @@ def test_an_area_needs_the_truth_of_each_case_and_a_mean_does_not(rated):
     with raises(SalstatsError, option="figure", value="auc"):
         ss.mrmc(rated, figure="auc")
     assert ss.mrmc(rated, figure="mean")["figure"].eq("mean").all()
+
+
+def test_a_mean_has_no_truth(rated):
+    with raises(SalstatsError, option="figure", value="mean"):
+        ss.mrmc(rated, label="truth")
+    assert ss.mrmc(rated, figure="auc", label="truth")["figure"].eq("auc").all()
+
+
+def test_the_unbiased_covariance_takes_independent_cases_only(rated):
+    options = {"figure": "auc", "label": "truth"}
+    patients = rated.assign(patient=rated["case"])
+    apart = ss.mrmc(patients, covariance="unbiased", unit="patient", **options)
+    numbers = ["estimate", "std_error", "df", "p_value"]
+    expected = ss.mrmc(rated, covariance="unbiased", **options)
+    pd.testing.assert_frame_equal(apart[numbers], expected[numbers])
+    together = rated.assign(patient=pd.factorize(rated["case"])[0] // 2)
+    with raises(SalstatsError, option="covariance", value="unbiased"):
+        ss.mrmc(together, covariance="unbiased", unit="patient", **options)
+    assert ss.mrmc(together, covariance="delong", unit="patient", **options)["unit"].eq("patient").all()
