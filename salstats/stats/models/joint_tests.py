@@ -209,6 +209,8 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
     position_of_term = {frozenset(term): position for position, term in enumerate(formula.terms)}
     positions: list[int] = []
     texts = [terms] if isinstance(terms, str) else list(terms)
+    if not texts:
+        raise FormulaError("terms is an empty list", option="terms", value=[], choices=names)
     for text in texts:
         if not isinstance(text, str):
             raise _unknown_term_error(formula, text)

@@ -138,8 +138,9 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
             formula_models.append(model)
         used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
-        tasks_pooled = _pools_tasks(frame.take(used_rows), parsed, options.by, by, notes)
-        metrics_pooled = _pools_metrics(frame, parsed, by, notes)
+        used_frame = frame.take(used_rows)
+        tasks_pooled = _pools_tasks(used_frame, parsed, options.by, by, notes)
+        metrics_pooled = _pools_metrics(used_frame, parsed, by, notes)
         formula_models = [
             replace(model, tasks_pooled=tasks_pooled, metrics_pooled=metrics_pooled)
             for model in formula_models

@@ -135,6 +135,11 @@ def test_a_term_the_formula_lacks_is_refused(drawn_table, terms):
         ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ prob * task", terms)
 
 
+def test_no_terms_are_nothing_to_test(drawn_table):
+    with raises(FormulaError, option="terms", value=[], choices=("prob", "task")):
+        ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ prob + task", [])
+
+
 def test_a_random_effect_is_no_term_to_test(drawn_table):
     terms = "prob + (1|case)"
     with raises(FormulaError, option="terms", value=terms, choices=("prob",)):

@@ -43,6 +43,15 @@ def test_scores_of_several_metrics_in_one_model_warn(drawn_scores):
     assert "caution" not in by_metric or not by_metric["caution"].str.contains("metrics").any()
 
 
+def test_metrics_whose_rows_are_left_out_are_not_pooled(drawn_scores):
+    # A covariate that only the rows of one metric have
+    prob = drawn_scores["prob"].where(drawn_scores["metric"] == "iou")
+    found = ss.regress(drawn_scores.assign(prob=prob), "score ~ prob", errors="cluster")
+    assert "caution" not in found or not found["caution"].str.contains("metrics").any()
+    expected = ss.regress(drawn_scores.query("metric == 'iou'"), "score ~ prob", errors="cluster")
+    np.testing.assert_allclose(found["estimate"], expected["estimate"])
+
+
 def test_pooled_tasks_of_a_mixed_model_may_have_a_random_effect(drawn_scores):
     iou = drawn_scores.query("metric == 'iou'")
     with warns_too(option="by", column="task", match=r"\+ \(1\|task\) "):
