@@ -133,7 +133,8 @@ def reader_groups_of_components(source: object) -> list[ReaderGroup]:
     grouping_columns = [str(column) for column in source.columns[:term_position]]
     frames = [source]
     if grouping_columns:
-        frames = [rows for _, rows in source.groupby(grouping_columns, sort=False)]
+        groups_of_rows = source.groupby(grouping_columns, sort=False, dropna=False, observed=True)
+        frames = [rows for _, rows in groups_of_rows]
     groups = []
     for rows in frames:
         first = rows.iloc[0]

@@ -359,7 +359,16 @@ def _sorted_distinct_sizes(sizes: int | Sequence[int] | None, option: str) -> li
     if sizes is None:
         return None
     values = np.atleast_1d(np.asarray(sizes, dtype=object))
+    _check_not_empty(values, option)
     return sorted({check_count(value, option, 2) for value in values})
+
+
+def _check_not_empty(values: np.ndarray, option: str) -> None:
+    """Raise if an option is a list without values, for which there would be no row."""
+    if not len(values):
+        raise ValueRangeError(
+            Setting(option), " is an empty list", hint="give one number or more", option=option, value=[]
+        )
 
 
 def _checked_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[float | None]:
@@ -373,8 +382,10 @@ def _checked_effects(effect: float | Sequence[float] | None, plan: Plan) -> list
                 ": the smallest that matters, not what a pilot has found",
             )
         return [0.0 if plan.goal == "margin" else None]
+    values = np.atleast_1d(np.asarray(effect, dtype=object))
+    _check_not_empty(values, "effect")
     effects: list[float | None] = []
-    for value in np.atleast_1d(np.asarray(effect, dtype=object)):
+    for value in values:
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not is_number or not np.isfinite(value):
             raise ValueRangeError(

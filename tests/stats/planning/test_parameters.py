@@ -117,6 +117,16 @@ def test_components_of_a_frame_are_a_group_for_each_of_its_keys():
     assert groups[1].n_readers == 4
 
 
+def test_a_group_without_a_name_is_kept_and_a_level_without_rows_is_none():
+    named = components_frame(task="Edema")
+    both = pd.concat([named, components_frame(task=None)])
+    names = [group.keys["task"] for group in reader_groups_of_components(both)]
+    assert names[0] == "Edema"
+    assert pd.isna(names[1])
+    named["task"] = pd.Categorical(named["task"], ["Edema", "Mass"])
+    assert [group.keys["task"] for group in reader_groups_of_components(named)] == ["Edema"]
+
+
 def test_a_frame_without_keys_is_one_group():
     (group,) = reader_groups_of_components(components_frame())
     (expected,) = reader_groups_of_components(COMPONENTS)

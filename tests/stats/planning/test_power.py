@@ -446,6 +446,14 @@ def test_what_cannot_be_planned_is_refused(patients, options, error, fields):
             SalstatsError,
             {"match": "leave nothing"},
         ),
+        ({"sd_difference": 0.2}, {"n_cases": []}, ValueRangeError, {"option": "n_cases", "value": []}),
+        ({"sd_difference": 0.2}, {"effect": []}, ValueRangeError, {"option": "effect", "value": []}),
+        (
+            VAN_DYKE,
+            {"term": "mrmc", "n_readers": []},
+            ValueRangeError,
+            {"option": "n_readers", "value": []},
+        ),
         (
             VAN_DYKE,
             {"term": "mrmc", "n_readers": 3, "effect": 0.02},
