@@ -158,7 +158,7 @@ def spacing_or_table_path(text: str, flag: str, example: str) -> float | tuple[f
     return sizes[0] if len(sizes) == 1 else sizes
 
 
-def method_metric_reader_by_column(
+def method_or_method_metric_reader_by_column(
     values: Sequence[str], flag: str, example: str
 ) -> dict[str, str | tuple[str | None, ...]]:
     """Read COLUMN=METHOD:METRIC:READER; its end may be left out, and METHOD or METRIC be left empty."""

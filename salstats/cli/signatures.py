@@ -20,7 +20,7 @@ from salstats.cli.option_values import (
     comma_separated_assignments,
     labels_and_colours,
     margin_or_margins_by_metric,
-    method_metric_reader_by_column,
+    method_or_method_metric_reader_by_column,
     number,
     number_or_text,
     numbers,
@@ -54,7 +54,7 @@ class _Form:
             comma_separated_assignments,
             repeated_assignments,
             labels_and_colours,
-            method_metric_reader_by_column,
+            method_or_method_metric_reader_by_column,
             options_by_metric,
             path_or_paths_by_name,
         ):
@@ -65,7 +65,7 @@ class _Form:
 #: Parameters whose text has a form of its own.
 _FORMS: dict[str, _Form] = {
     "rename": _Form(comma_separated_assignments, "case_id=case"),
-    "columns": _Form(method_metric_reader_by_column, "human_iou=human:iou or r1_iou=:iou:r1"),
+    "columns": _Form(method_or_method_metric_reader_by_column, "human_iou=human:iou or r1_iou=:iou:r1"),
     "scale": _Form(value_or_values_by_metric, "0.01 or iou=0.01"),
     "margin": _Form(margin_or_margins_by_metric, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(column_or_weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),

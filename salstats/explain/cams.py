@@ -164,7 +164,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
                         layer_maps[indices] = first_principal_component_maps(weights * grids)
                     else:
                         layer_maps[indices] = weighted_channel_sum(weights, grids)
-    return _set_nan_and_join_maps(activations, maps, request)
+    return _join_maps_setting_nan_where_not_finite(activations, maps, request)
 
 
 run_gradcam = partial(_cam_maps_with_gradients, gradcam_weights)
@@ -186,7 +186,7 @@ def run_eigencam(request: Request) -> RawAttributions:
             components = _components_signed_by_activation(components, grids)
         for indices, component in zip(activations.groups, components, strict=True):
             maps[name][indices] = component
-    return _set_nan_and_join_maps(activations, maps, request)
+    return _join_maps_setting_nan_where_not_finite(activations, maps, request)
 
 
 def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
@@ -217,7 +217,7 @@ def _signed_maps_of_weighted_channels(
                 weights = channel_weights(request, activations, layer_name, distinct_image)
                 weighted = weights[:, :, None, None] * activations.grids[layer_name][distinct_image]
                 layer_maps[indices] = weighted.sum(axis=1)
-    return _set_nan_and_join_maps(activations, maps, request)
+    return _join_maps_setting_nan_where_not_finite(activations, maps, request)
 
 
 def _scorecam_weights_by_target(
@@ -364,7 +364,7 @@ def _unset_maps_by_layer(activations: _Activations, request: Request) -> dict[st
     return maps
 
 
-def _set_nan_and_join_maps(
+def _join_maps_setting_nan_where_not_finite(
     activations: _Activations, maps_by_layer: dict[str, np.ndarray], request: Request
 ) -> torch.Tensor:
     """Return the maps (b, 1, m, k) of one layer as they are, or those of several joined on the input's grid.

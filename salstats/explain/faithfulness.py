@@ -264,7 +264,7 @@ def _curve_frame(
     options = _options_completed_by_network(options, network)
     is_folder = isinstance(maps, str | os.PathLike)
     if is_folder:
-        _check_network_given_without_targets_or_method(network, labels)
+        _check_options_for_map_folder(network, labels)
     module = model.open() if isinstance(model, Network) else model
     if network is not None and is_folder:
         folder_maps = stored_maps_of_network(network, module, images, maps, labels.cases, labels.tasks)
@@ -280,7 +280,7 @@ def _curve_frame(
     )
 
 
-def _check_network_given_without_targets_or_method(network: Network | None, labels: _ImageLabels) -> None:
+def _check_options_for_map_folder(network: Network | None, labels: _ImageLabels) -> None:
     """Raise SalstatsError for maps of a folder without a Network, or with targets or a method given."""
     if network is None:
         raise SalstatsError(
@@ -399,7 +399,7 @@ def _curve_points_of_maps(
             The map's index is added to `ordered_maps`.
             """
             for index, image_map in enumerate(maps):
-                ordered = pixel_steps.ordered_image(
+                ordered = pixel_steps.ordered_image_or_none_for_constant_map(
                     image_map.image_index, image_map.saliency, deleting=deleting
                 )
                 if ordered is not None:

@@ -109,7 +109,7 @@ def predict(
             batch_size=n_images_per_pass(batch_size, stack, torch_device),
             mixed_precision=mixed_precision,
         )
-        outputs = passes.forward(stack)
+        outputs = passes.batched_outputs_without_gradients(stack)
     # softmax makes NaN of an infinite output
     probs = to_probabilities(outputs, resolved_probability(model, outputs, probability))
     undefined = torch.isnan(probs).any(dim=1)
@@ -226,7 +226,9 @@ class Passes:
     batch_size: int = BATCH_SIZE
     mixed_precision: bool = False
 
-    def forward(self, images: torch.Tensor, batch_size: int | None = None) -> torch.Tensor:
+    def batched_outputs_without_gradients(
+        self, images: torch.Tensor, batch_size: int | None = None
+    ) -> torch.Tensor:
         """Return the outputs for images in batches, float64 on the CPU, shape (n, n_outputs)."""
         n_batch = batch_size or self.batch_size
         number_type = dtype_of(self.model)
@@ -235,18 +237,18 @@ class Passes:
             for batch in images.split(n_batch):
                 # a copy: some networks scale their input in place
                 network_input = batch.to(device=self.device, dtype=number_type, copy=True)
-                batch_outputs = checked_model_outputs(self.model, network_input)
+                batch_outputs = outputs_one_row_per_image(self.model, network_input)
                 outputs.append(batch_outputs.cpu().double())
         return torch.cat(outputs)
 
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the outputs as `forward` does; on a CPU faster, and different by rounding.
+        """Return outputs as `batched_outputs_without_gradients` does; on a CPU faster, different by rounding.
 
         A pass on the CPU has at most `n_images_per_pass` images, with channels last in memory where that pays
         and the network takes them so.
         """
         if self.device.type != "cpu":
-            return self.forward(images)
+            return self.batched_outputs_without_gradients(images)
         make_glibc_keep_freed_memory()
         size = n_images_per_pass(self.batch_size, images, self.device)
         n_pixels = min(size, len(images)) * images[0, 0].numel()
@@ -254,7 +256,9 @@ class Passes:
         channels_last_pays = n_weights <= _MAX_WEIGHTS_PER_PIXEL * n_pixels
         if channels_last_pays and self.model not in _CHANNELS_FIRST_ONLY:
             try:
-                return self.forward(images.contiguous(memory_format=torch.channels_last), size)
+                return self.batched_outputs_without_gradients(
+                    images.contiguous(memory_format=torch.channels_last), size
+                )
             except (SalstatsError, RuntimeError) as error:
                 if not _is_error_of_reshaping_by_view(error):
                     raise
@@ -262,19 +266,19 @@ class Passes:
         if images.shape[1] == 1:
             # torch takes images of one channel for contiguous in either layout, and would not copy them
             images = images.clone(memory_format=torch.contiguous_format)
-        return self.forward(images.contiguous(), size)
+        return self.batched_outputs_without_gradients(images.contiguous(), size)
 
 
 def _is_error_of_reshaping_by_view(error: Exception) -> bool:
     """Return whether torch could not `view` a tensor, by its message: it raises a plain RuntimeError."""
     cause: BaseException | None = error
     if isinstance(error, SalstatsError):
-        # `checked_model_outputs` raises it from torch's error
+        # `outputs_one_row_per_image` raises it from torch's error
         cause = error.__cause__
     return isinstance(cause, RuntimeError) and _VIEW_MESSAGE in str(cause)
 
 
-def checked_model_outputs(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
+def outputs_one_row_per_image(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """Return the outputs for one batch, one row for each image.
 
     SalstatsError if the network raises an error, but for one of memory, which is passed on.

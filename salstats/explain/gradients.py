@@ -20,7 +20,7 @@ from salstats.explain.multipliers import (
     EXACT_TOLERANCE,
     Relevance,
     Rescale,
-    multipliers_and_outputs,
+    multipliers_and_target_outputs,
     target_outputs,
     wrong_sums_mask,
 )
@@ -98,7 +98,9 @@ def run_deeplift(request: Request) -> RawAttributions:
         model_outputs = request.model(baselines.clone())
     baseline_outputs = target_outputs(model_outputs, request.targets)
     rescale.records_baselines = False
-    multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rescale)
+    multipliers, outputs = multipliers_and_target_outputs(
+        request.model, request.images, request.targets, rescale
+    )
     contributions = multipliers * (request.images - baselines)
     sums = contributions.flatten(1).sum(dim=1)
     if wrong_sums_mask(sums, outputs - baseline_outputs, outputs, EXACT_TOLERANCE).any():
@@ -183,10 +185,14 @@ def run_lrp(request: Request) -> RawAttributions:
     """
     epsilon = check_number(request.options["epsilon"], "epsilon", exclude_zero=True)
     rules = Relevance(epsilon, len(request.images))
-    multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rules)
+    multipliers, outputs = multipliers_and_target_outputs(
+        request.model, request.images, request.targets, rules
+    )
     pixel_relevance = multipliers * request.images
     sums = pixel_relevance.flatten(1).sum(dim=1).double() + rules.bias_relevance.to(outputs.device)
-    if wrong_sums_mask(sums, expected=outputs, outputs=outputs, share=APPROXIMATE_TOLERANCE).any():
+    if wrong_sums_mask(
+        sums, expected=outputs, outputs=outputs, share_of_expected=APPROXIMATE_TOLERANCE
+    ).any():
         warn(
             "LRP: with ",
             Setting("epsilon", epsilon),

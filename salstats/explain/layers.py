@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_count, did_you_mean
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
-from salstats.explain.forward_passes import checked_model_outputs, dtype_of, evaluating
+from salstats.explain.forward_passes import dtype_of, evaluating, outputs_one_row_per_image
 from salstats.explain.hooks import FUNCTION_MARK, hooked, modules_hooked
 from salstats.explain.input_checks import check_images
 from salstats.explain.request import Reshape
@@ -189,7 +189,7 @@ def outputs_and_layer_outputs(
     else:
         recording = hooked(layers, record_output)
     with recording:
-        return checked_model_outputs(model, image), layer_outputs
+        return outputs_one_row_per_image(model, image), layer_outputs
 
 
 def modules_by_layer_name(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:

@@ -208,7 +208,9 @@ def minimal_mask(
             for image_map in checked_maps
         ]
         rows_with_order = set()
-        for row, mask in _map_rows_and_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
+        for row, mask in _rows_and_masks_of_maps_not_constant(
+            checked_maps, searches, pixel_steps, sizes, keeps_class
+        ):
             masks[row] = mask
             rows_with_order.add(row)
     image_of_map = np.array([image_map.image_index for image_map in checked_maps])
@@ -255,7 +257,7 @@ def _reasons_without_mask(
     return reasons
 
 
-def _map_rows_and_masks(
+def _rows_and_masks_of_maps_not_constant(
     maps: Sequence[ImageMap],
     searches: Sequence["StepSearch"],
     pixel_steps: PixelSteps,
@@ -276,7 +278,9 @@ def _map_rows_and_masks(
     while waiting or active:
         while waiting and len(active) < pixel_steps.batch_size:
             row = waiting.popleft()
-            ordered = pixel_steps.ordered_image(maps[row].image_index, maps[row].saliency)
+            ordered = pixel_steps.ordered_image_or_none_for_constant_map(
+                maps[row].image_index, maps[row].saliency
+            )
             if ordered is not None:
                 active[row] = ordered
         for row in list(active):

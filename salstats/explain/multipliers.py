@@ -441,7 +441,7 @@ _COMPOSED: dict[str, Function] = {"layer_norm": _composed_layer_norm, "group_nor
 _WITH_RULE = {*_RULES, *_COMPOSED, *_LINEAR}
 
 
-def multipliers_and_outputs(
+def multipliers_and_target_outputs(
     model: nn.Module, images: torch.Tensor, targets: torch.Tensor, mode: _Pass
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the multipliers of each pixel, in the images' shape, and the targets' outputs, shape (n,)."""
@@ -462,7 +462,7 @@ def target_outputs(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
 
 
 def wrong_sums_mask(
-    sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share: float
+    sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share_of_expected: float
 ) -> torch.Tensor:
     """Return a mask (n,) of the images whose sum differs from the expected one by more than a share of it.
 
@@ -471,4 +471,4 @@ def wrong_sums_mask(
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
     gaps = (sums.double() - expected.double()).abs()
     # the sum of an image may be NaN, which is wrong too
-    return ~(gaps <= share * expected.abs() + rounding * outputs.abs())
+    return ~(gaps <= share_of_expected * expected.abs() + rounding * outputs.abs())

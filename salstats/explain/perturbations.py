@@ -194,7 +194,7 @@ def _shifted_weights(
 ) -> torch.Tensor:
     """Return the weight of each cell for each pixel along a side, for each shift: (n, pixels, cells)."""
     pixels = shifts[:, None] + np.arange(side)
-    weights = _enlarged_row_weights(side, n_cells)[pixels]
+    weights = _cell_weights_before_cropping(side, n_cells)[pixels]
     return torch.as_tensor(weights, dtype=torch.float32, device=device)
 
 
@@ -203,7 +203,7 @@ def _cell_side(side: int, cells: int) -> int:
     return math.ceil(side / cells)
 
 
-def _enlarged_row_weights(side: int, n_cells: int) -> np.ndarray:
+def _cell_weights_before_cropping(side: int, n_cells: int) -> np.ndarray:
     """Return the weight of each cell of a row for each pixel of the enlarged row, shape (pixels, cells).
 
     The enlarged row has the pixels of `n_cells + 1` cells, more than the side of the image.

@@ -20,7 +20,7 @@ from salstats.images.maps import SaliencyOnImage, check_saliency
 CONSTANT_MAP = "constant map"
 
 
-def pixel_ranks_from_most_salient(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
+def pixel_ranks_or_none_for_constant_map(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
     """Return the rank of each pixel in the order of salience, int32; None for a constant map.
 
     0 is the most salient pixel. A map of another size is laid over the image as `score` does: bilinear,
@@ -96,14 +96,14 @@ class PixelSteps(Passes):
             group_of_image[group] = number
         return torch.cat(image_outputs)[group_of_image], torch.cat(baseline_outputs)[group_of_image]
 
-    def ordered_image(
+    def ordered_image_or_none_for_constant_map(
         self, index: int, saliency: np.ndarray, *, deleting: bool = False
     ) -> OrderedImage | None:
         """Return an image and its baseline with the order of pixels by a map; None for a constant map.
 
         The steps go from the baseline to the image, or with `deleting` from the image to the baseline.
         """
-        ranks = pixel_ranks_from_most_salient(
+        ranks = pixel_ranks_or_none_for_constant_map(
             saliency, (int(self.images.shape[2]), int(self.images.shape[3]))
         )
         if ranks is None:

@@ -40,7 +40,7 @@ class Request(Passes):
     ----------
     images : Tensor, shape (b, channels, height, width)
         On the device, of the model's type of number; on any device where only
-        `distinct_images_with_baselines` is used.
+        `distinct_images_with_indices_and_baselines` is used.
     targets : Tensor of int64, shape (b,)
         On the device.
     seeds : tuple of int
@@ -73,7 +73,7 @@ class Request(Passes):
 
         `outputs` may cut a batch into several passes, and repeat images.
         """
-        self.forward(images, len(images))
+        self.batched_outputs_without_gradients(images, len(images))
 
     def generator(self, image_index: int) -> np.random.Generator:
         """Return a new generator with the seed of an image, which draws the same numbers each time."""
@@ -86,13 +86,13 @@ class Request(Passes):
         generator of random numbers, and returns a map for each target; its passes serve all targets.
         """
         maps = torch.empty((len(self.images), 1, *self.images.shape[2:]), dtype=torch.float64)
-        for indices, image, baseline in self.distinct_images_with_baselines():
+        for indices, image, baseline in self.distinct_images_with_indices_and_baselines():
             targets = self.targets[indices].cpu()
             target_maps = maps_of_one_image(image, baseline, targets, self.generator(indices[0]))
             maps[indices, 0] = target_maps.double()
         return maps
 
-    def distinct_images_with_baselines(self) -> Iterator[DistinctImage]:
+    def distinct_images_with_indices_and_baselines(self) -> Iterator[DistinctImage]:
         """Yield each distinct image once, with its baseline and the indices of the images that equal it."""
         for indices in self.equal_groups():
             image = self.images[indices[:1]].to(device=self.device, dtype=dtype_of(self.model))

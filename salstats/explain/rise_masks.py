@@ -140,7 +140,7 @@ def rise_masks(
             # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
             probability = "none"
         output_indices = check_targets(targets, len(stack), n_outputs)
-        for indices, image, baseline_pixels in request.distinct_images_with_baselines():
+        for indices, image, baseline_pixels in request.distinct_images_with_indices_and_baselines():
             generator = request.generator(indices[0])
             for masks, outputs in masks_and_outputs(request, image, baseline_pixels, generator):
                 # (masks, targets of this image)

@@ -49,7 +49,7 @@ def run_lime(request: Request) -> RawAttributions:
         """Draw the superpixels that each sample shows, each with a probability of a half."""
         return generator.random((n_samples, n_superpixels)) < 0.5
 
-    def lasso_coefficients(samples: MaskedSamples) -> np.ndarray:
+    def lasso_coefficient_by_superpixel(samples: MaskedSamples) -> np.ndarray:
         """Return the coefficient of each superpixel in a weighted Lasso."""
         from sklearn.linear_model import Lasso
 
@@ -58,7 +58,7 @@ def run_lime(request: Request) -> RawAttributions:
         lasso = Lasso(alpha=alpha, random_state=0)
         return np.asarray(lasso.fit(samples.shown, samples.outputs, weights).coef_)
 
-    return _linear_model_maps(request, draw_halves, lasso_coefficients)
+    return _linear_model_maps(request, draw_halves, lasso_coefficient_by_superpixel)
 
 
 def run_kernel_shap(request: Request) -> RawAttributions:
@@ -72,7 +72,7 @@ def run_kernel_shap(request: Request) -> RawAttributions:
     more than there are superpixels; `baseline` ("zero").
     """
 
-    def shapley_values(samples: MaskedSamples) -> np.ndarray:
+    def shapley_value_by_superpixel(samples: MaskedSamples) -> np.ndarray:
         """Return the coefficient of each superpixel in a weighted linear regression."""
         from sklearn.linear_model import LinearRegression
 
@@ -84,7 +84,7 @@ def run_kernel_shap(request: Request) -> RawAttributions:
         regression = LinearRegression()
         return np.asarray(regression.fit(samples.shown, samples.outputs, weights).coef_)
 
-    return _linear_model_maps(request, draw_shapley_samples, shapley_values, n_fixed_samples=2)
+    return _linear_model_maps(request, draw_shapley_samples, shapley_value_by_superpixel, n_fixed_samples=2)
 
 
 def draw_shapley_samples(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:

@@ -149,7 +149,7 @@ def _sum_inside_runs(
     np.cumsum(pixel_sums, axis=1, out=sums_before_sample[:, 1:])
     shares_before_row = np.append(0.0, np.cumsum(rows.fraction))
 
-    def sums_over_pixels_above(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+    def column_sums_above_row(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
         """Return the sum over the pixels above `row`, down from the top of the image, for each segment.
 
         `pixel` is a row between the same two samples as the last of these pixels.
@@ -164,8 +164,8 @@ def _sum_inside_runs(
         sums += shares_remaining * high_sample
         return sums
 
-    bottom_sums = sums_over_pixels_above(pieces.bottom, pieces.bottom - 1)
-    top_sums = sums_over_pixels_above(pieces.top, pieces.top)
+    bottom_sums = column_sums_above_row(pieces.bottom, pieces.bottom - 1)
+    top_sums = column_sums_above_row(pieces.top, pieces.top)
     return float((bottom_sums - top_sums).sum())
 
 

@@ -122,7 +122,7 @@ HIT = Metric(
     direction=1,
     true_zero=True,
     source="CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492): the first maximum",
-    needs=("peak", "runs"),
+    needs=("marked_points_or_peak", "runs"),
     kernel=any_point_hits,
 )
 HIT_ANY = Metric(
@@ -133,6 +133,6 @@ HIT_ANY = Metric(
     direction=1,
     true_zero=True,
     source="Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): any maximum",
-    needs=("peaks", "runs"),
+    needs=("marked_points_or_peaks", "runs"),
     kernel=any_point_hits,
 )

@@ -101,17 +101,17 @@ class RankedMap:
         n_up_to_value = self._sorted.tie_ends
         if n_up_to_value is None:
             n_up_to_value = np.arange(1, n_pixels + 1)
-        return self._rank_shares_of_pixels(n_up_to_value / n_pixels)
+        return self._rank_shares_among_negatives(n_up_to_value / n_pixels)
 
-    def _rank_shares_of_pixels(self, cumulative_shares: np.ndarray) -> np.ndarray:
+    def _rank_shares_among_negatives(self, cumulative_negative_shares: np.ndarray) -> np.ndarray:
         """Return the rank of each pixel, (n_pixels,): the share of negatives below plus half of those level.
 
-        `cumulative_shares` are those of negatives up to and with each distinct value of the map, ascending.
+        `cumulative_negative_shares` are those of negatives up to and with each distinct value, ascending.
         """
         order, tie_ends = self._sorted
         # half of (the share up to the value before + the share up to this value)
-        ranks_of_values = cumulative_shares.copy()
-        ranks_of_values[1:] += cumulative_shares[:-1]
+        ranks_of_values = cumulative_negative_shares.copy()
+        ranks_of_values[1:] += cumulative_negative_shares[:-1]
         ranks_of_values /= 2
         if tie_ends is not None:
             n_ties = np.diff(tie_ends, prepend=0)
@@ -137,7 +137,7 @@ class RankedMap:
             if tie_ends is not None:
                 shares = shares[tie_ends - 1]
             shares /= shares[-1]
-            ranks = self._rank_shares_of_pixels(shares)
+            ranks = self._rank_shares_among_negatives(shares)
         # rounding may carry a perfect score past 1
         return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 

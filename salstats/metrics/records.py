@@ -11,8 +11,8 @@ from typing import Any
 #: metrics by their first need here.
 NEEDS = {
     "counts": "numbers of pixels that mask and truth mark, an `overlap.Counts`",
-    "peak": "the map's first maximum, or the points that a person marked, shape (n, 2)",
-    "peaks": "every maximum of the map, or the points that a person marked, shape (n, 2)",
+    "marked_points_or_peak": "the points that a person marked, or the map's first maximum, shape (n, 2)",
+    "marked_points_or_peaks": "the points that a person marked, or every maximum of the map, shape (n, 2)",
     "saliency": "the map at its own size",
     "distances": "distances between mask and truth in pixels or mm, a `distance.SurfaceDistances`",
     "mask": "the mask, an ndarray of bool",

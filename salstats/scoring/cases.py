@@ -45,7 +45,14 @@ TRUE_POSITIVE = "true-positive"
 FULL = "full"
 PREDICTED_POSITIVE = "predicted-positive"
 #: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no other inputs.
-AVAILABLE_NEEDS = (*sorted(MASK_NEEDS), "truth", "runs", "peak", "peaks", "saliency")
+AVAILABLE_NEEDS = (
+    *sorted(MASK_NEEDS),
+    "truth",
+    "runs",
+    "marked_points_or_peak",
+    "marked_points_or_peaks",
+    "saliency",
+)
 SCORED_METRICS = metrics_computed_from(AVAILABLE_NEEDS)
 #: Column that is True where a score depends on which of several equal maxima of a map counts. `score` warns
 #: of such maps and drops the column.
@@ -151,7 +158,7 @@ class PredictionComparison:
         return self.finding.mask
 
     @property
-    def peak(self) -> RowColPoints:
+    def marked_points_or_peak(self) -> RowColPoints:
         """The points (row, col) that a person marked, or the map's first maximum, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points
@@ -161,7 +168,7 @@ class PredictionComparison:
         return np.array([peak])
 
     @cached_property
-    def peaks(self) -> RowColPoints:
+    def marked_points_or_peaks(self) -> RowColPoints:
         """The points (row, col) that a person marked, or every maximum of the map, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points
@@ -175,7 +182,7 @@ class PredictionComparison:
         """
         if self.reason is not None or self.saliency is None or self.content.points is not None:
             return None
-        is_inside = masks.contains(self.runs, *self.peaks.T)
+        is_inside = masks.contains(self.runs, *self.marked_points_or_peaks.T)
         return bool(is_inside.any() and not is_inside.all())
 
     @cached_property
@@ -410,7 +417,7 @@ def _series_rows(
             row |= mask_columns
             if "counts" in metric.needs and comparison.no_mask_reason is None:
                 row |= comparison.counts._asdict()
-        if "peak" in metric.needs and reason is None:
+        if "marked_points_or_peak" in metric.needs and reason is None:
             row[AMBIGUOUS_PEAK] = comparison.has_ambiguous_peak
         rows.append(row)
     return rows

@@ -29,9 +29,9 @@ from salstats.scoring.distances import Spacing, pixel_widths_mm
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    only_saliency_method_if_any,
     overlay_picture,
-    recorded_option_or_values_by_series,
+    recorded_option_or_values_by_task_and_series,
+    saliency_method_or_error_if_several,
     series_by_panel_name,
     series_of_one_panel,
 )
@@ -134,7 +134,7 @@ def plot_overlay(
     if task is None:
         task = _only_task(study)
     selected = study.select(cases=[case], tasks=[task])
-    method = method or only_saliency_method_if_any(selected)
+    method = method or saliency_method_or_error_if_several(selected)
     series = () if method is None else series_of_one_panel(selected, method)
     rule = mask_rule(
         selected.select(methods={one_series.method for one_series in series}),
@@ -301,7 +301,7 @@ def _mask_rule_of_columns(
         if value is not None:
             given[option] = value
             continue
-        recorded_value = recorded_option_or_values_by_series(scored, option)
+        recorded_value = recorded_option_or_values_by_task_and_series(scored, option)
         # a recorded threshold of 0 is kept
         if recorded_value is not None:
             recorded[option] = recorded_value

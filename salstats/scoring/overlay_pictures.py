@@ -83,7 +83,7 @@ def series_of_one_panel(study: Study, name: str) -> tuple[Series, ...]:
     return matching
 
 
-def only_saliency_method_if_any(study: Study) -> str | None:
+def saliency_method_or_error_if_several(study: Study) -> str | None:
     """Return the only saliency method of a study, None if it has none; raise if it has several."""
     methods = list(dict.fromkeys(series.method for series in study.series if series.method != HUMAN))
     if len(methods) > 1:
@@ -124,7 +124,7 @@ def _method_or_series_names(study: Study) -> list[str]:
     return sorted(names, key=lambda name: name == HUMAN)
 
 
-def recorded_option_or_values_by_series(scores: pd.DataFrame, option: str) -> Any:
+def recorded_option_or_values_by_task_and_series(scores: pd.DataFrame, option: str) -> Any:
     """Return the value of an option that scores were made with; None if they hold none.
 
     A single value if the option is the threshold and is the same in all rows; else a dict of values by

@@ -14,7 +14,7 @@ from salstats.explain.baselines import check_baseline  # noqa: E402
 from salstats.explain.pixel_steps import (  # noqa: E402
     PixelSteps,
     changed_pixel_counts,
-    pixel_ranks_from_most_salient,
+    pixel_ranks_or_none_for_constant_map,
     raise_for_nan_from_model,
     target_probabilities,
 )
@@ -28,15 +28,15 @@ def test_the_first_pixel_is_the_peak_of_the_map_laid_over_the_image():
     rng = np.random.default_rng(0)
     for shape in ((3, 3), (20, 31), (5, 9), (40, 2)):
         saliency = rng.normal(size=shape)
-        ranks = pixel_ranks_from_most_salient(saliency, (20, 31))
+        ranks = pixel_ranks_or_none_for_constant_map(saliency, (20, 31))
         assert sorted(ranks.ravel()) == list(range(620))
         assert tuple(np.argwhere(ranks == 0)[0]) == SaliencyOnImage(saliency, (20, 31)).peak
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.0])
 def test_a_constant_map_has_no_ranks(value):
-    assert pixel_ranks_from_most_salient(np.full((3, 3), value), (3, 3)) is None
-    assert pixel_ranks_from_most_salient(np.full((3, 3), value), (8, 5)) is None
+    assert pixel_ranks_or_none_for_constant_map(np.full((3, 3), value), (3, 3)) is None
+    assert pixel_ranks_or_none_for_constant_map(np.full((3, 3), value), (8, 5)) is None
 
 
 @pytest.mark.parametrize("n_pixels", [1, 7, 100, 50176])
@@ -101,11 +101,13 @@ def test_equal_images_with_baselines_of_their_own_share_nothing(images):
 def test_pixels_are_shown_or_deleted_from_the_most_salient_on(images):
     saliency = np.random.default_rng(0).normal(size=(6, 8))
     steps = pixel_steps(cnn(channels=2), images, "mean")
-    assert steps.ordered_image(1, np.ones((6, 8))) is None
+    assert steps.ordered_image_or_none_for_constant_map(1, np.ones((6, 8))) is None
     image = images[1].numpy()
     baseline = np.broadcast_to(image.mean(axis=(1, 2), keepdims=True), image.shape)
     for deleting, first, last in ((False, baseline, image), (True, image, baseline)):
-        shown = steps.ordered_image(1, saliency, deleting=deleting).with_changed_pixels([0, 5, 48])
+        shown = steps.ordered_image_or_none_for_constant_map(
+            1, saliency, deleting=deleting
+        ).with_changed_pixels([0, 5, 48])
         is_changed = saliency >= np.sort(saliency.ravel())[-5]
         expected = [first, np.where(is_changed, last, first), last]
         np.testing.assert_allclose(shown, expected, rtol=SINGLE, atol=SINGLE)
@@ -117,7 +119,9 @@ def test_outputs_of_steps_are_the_networks_in_batches_across_images(images, batc
     passes = count_passes(model)
     rng = np.random.default_rng(0)
     steps = pixel_steps(model, images, batch_size=batch_size)
-    ordered = [steps.ordered_image(index, rng.normal(size=(6, 8))) for index in range(4)]
+    ordered = [
+        steps.ordered_image_or_none_for_constant_map(index, rng.normal(size=(6, 8))) for index in range(4)
+    ]
     counts = [np.array([0, 7, 48]), np.array([3]), np.array([1, 2]), np.array([40, 41, 42, 43])]
     with torch.inference_mode():
         batches = list(steps.step_output_batches(zip(ordered, counts, strict=True)))

@@ -15,9 +15,9 @@ from salstats.scoring.masking import mask_rule
 from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    only_saliency_method_if_any,
     overlay_picture,
-    recorded_option_or_values_by_series,
+    recorded_option_or_values_by_task_and_series,
+    saliency_method_or_error_if_several,
     series_by_panel_name,
     series_of_one_panel,
 )
@@ -186,11 +186,11 @@ class TestMethods:
             series_by_panel_name(study, [])
 
     def test_the_only_method_is_that_of_no_person(self):
-        assert only_saliency_method_if_any(self.of(PEOPLE, GRADCAM)) == "gradcam"
-        assert only_saliency_method_if_any(self.of(*self.MODELS)) == "gradcam"
-        assert only_saliency_method_if_any(self.of(*READERS)) is None
+        assert saliency_method_or_error_if_several(self.of(PEOPLE, GRADCAM)) == "gradcam"
+        assert saliency_method_or_error_if_several(self.of(*self.MODELS)) == "gradcam"
+        assert saliency_method_or_error_if_several(self.of(*READERS)) is None
         with raises(SalstatsError, option="method", choices=("gradcam", "lime")):
-            only_saliency_method_if_any(self.of(GRADCAM, Series("lime")))
+            saliency_method_or_error_if_several(self.of(GRADCAM, Series("lime")))
 
     def test_a_series_is_found_by_its_method_or_its_full_name(self):
         study = self.of(*self.MODELS, *READERS)
@@ -214,20 +214,28 @@ class TestAsScored:
     )
 
     def test_an_option_is_that_of_task_and_series(self):
-        assert recorded_option_or_values_by_series(self.SCORES, "threshold") == {
+        assert recorded_option_or_values_by_task_and_series(self.SCORES, "threshold") == {
             ("Edema", "cam:vgg"): 0.2,
             ("Edema", "cam"): 0.3,
         }
         smooth = {("Edema", "cam:vgg"): 9, ("Edema", "cam"): 9, ("Nodule", "cam:vgg"): 9}
-        assert recorded_option_or_values_by_series(self.SCORES, "smooth") == smooth
+        assert recorded_option_or_values_by_task_and_series(self.SCORES, "smooth") == smooth
 
     def test_one_threshold_holds_for_all_methods(self):
-        assert recorded_option_or_values_by_series(self.SCORES.assign(threshold="li"), "threshold") == "li"
+        assert (
+            recorded_option_or_values_by_task_and_series(self.SCORES.assign(threshold="li"), "threshold")
+            == "li"
+        )
 
     def test_scores_without_the_option_say_nothing(self):
-        assert recorded_option_or_values_by_series(self.SCORES, "cutoff") is None
-        assert recorded_option_or_values_by_series(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
-        assert recorded_option_or_values_by_series(self.SCORES.drop(columns="task"), "threshold") is None
+        assert recorded_option_or_values_by_task_and_series(self.SCORES, "cutoff") is None
+        assert (
+            recorded_option_or_values_by_task_and_series(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
+        )
+        assert (
+            recorded_option_or_values_by_task_and_series(self.SCORES.drop(columns="task"), "threshold")
+            is None
+        )
 
 
 def test_one_of_several_series_has_to_be_named():
