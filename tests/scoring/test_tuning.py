@@ -1,5 +1,7 @@
 """Tuned values: against the CheXlocalize scripts' tables, and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,6 +82,43 @@ def test_box_filters_equal_one_score_per_size(drawn_study):
         assert np.allclose(
             rows.set_index("task")["estimate"], means[rows["task"]], rtol=1e-12, equal_nan=True
         )
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "given"),
+    [("threshold", 0.4, {"smooth": 7}), ("smooth", 7, {"threshold": 0.4}), ("cutoff", 0, {"threshold": 0.4})],
+)
+def test_what_is_not_tuned_is_as_score_takes_it(drawn_study, what, value, given):
+    ours = ss.tune(drawn_study, what=what, grid=(value,), metric="dice", **given).set_index("task")
+    slices = {"slice": "full"} if what == "cutoff" else {}
+    scores = ss.score(drawn_study, metrics="dice", **{what: value}, **given, **slices)
+    scores = scores[scores["method"] == "saliency"]
+    np.testing.assert_allclose(
+        ours["estimate"], scores.groupby("task")["score"].mean()[ours.index], rtol=1e-12
+    )
+
+
+def test_only_cut_offs_are_tried_on_cases_without_a_truth():
+    # the same map where the finding is, where it is absent, and in a case that the truth does not hold
+    saliency = np.array([[0.0, 0.0, 1.0, 1.0]])
+    study = ss.study_from_arrays(
+        {("a", "Edema"): saliency > 0, ("b", "Edema"): saliency > 1, ("c", "Edema"): saliency > 0},
+        {(case, "Edema", "cam"): saliency for case in "abc"},
+        prob={(case, "Edema"): 0.5 for case in "abc"},
+    )
+    without_truth = replace(study.cases[2], truths={}, annotated=False)
+    study = replace(study, cases=(*study.cases[:2], without_truth))
+    found = {}
+    for what in ("threshold", "smooth", "cutoff"):
+        row = ss.tune(study, what=what, grid=(0,)).iloc[0]
+        found[what] = (row["estimate"], row["n"], row["n_missing"])
+    # where there is no finding, the IoU of a map is 0 when a cut-off is chosen, and undefined otherwise
+    assert found == {"threshold": (1, 1, 1), "smooth": (1, 1, 1), "cutoff": (1 / 3, 3, 0)}
+
+
+def test_thresholds_are_not_rounded_as_published():
+    study = drawn([[1.0, 0.0, 0.0, 0.0]], [[1, 1, 1, 0]])
+    assert ss.tune(study, grid=(0.5,), as_published=True)["estimate"].tolist() == [1 / 3]
 
 
 def test_a_tuned_file_goes_into_score(drawn_study, tmp_path):
