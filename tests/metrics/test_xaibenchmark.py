@@ -7,6 +7,7 @@ from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics import overlap, pointing, xaibenchmark
+from salstats.metrics.registry import METRICS
 
 #: Both divide the same whole numbers; means add up to 16 numbers in another order at most.
 EXACT = 1e-15
@@ -83,3 +84,14 @@ def test_damaged_arguments_are_named():
         xaibenchmark.iou(np.ones((1, 2)), np.array([["a", "b"]]))
     with raises(ValueRangeError, option="truth", value=None):
         xaibenchmark.iou(np.ones((1, 2)), np.array([[np.nan, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("iou", 2 / 3), ("precision", 2 / 3), ("recall", 1), ("hit", 0)]
+)
+def test_a_registered_score_lays_the_map_on_its_truth(name, expected):
+    # half-pixel centres: 0 and 1 become 0, 1/4, 3/4 and 1
+    metric = METRICS[f"xaibenchmark_{name}"]
+    truth = np.array([[0, 1, 1, 0]] if name == "hit" else [[0, 0, 1, 1]])
+    assert metric.kernel(np.array([[0.0, 1.0]]), truth) == pytest.approx(expected)
+    assert (metric.low, metric.high, metric.direction, metric.true_zero) == (0, 1, 1, True)

@@ -120,6 +120,36 @@ def test_missing_constant_and_broken_maps_are_said(maps):
     assert found.loc["half", "reason"].isna().all()
 
 
+@pytest.mark.parametrize(("image_shape", "file_shape"), [((1, 4), None), (None, (1, 4)), ((1, 4), (1, 4))])
+def test_a_smaller_map_is_laid_on_its_image(image_shape, file_shape):
+    # half-pixel centres: 0 and 1 become 0, 1/4, 3/4 and 1 on four pixels
+    maps = {"0": np.array([[0.0, 1.0]]), "1": np.array([[0.0, 1.0, 1.0, 1.0]])}
+    found = map_repeatability(study_of_image(maps, image_shape, file_shape), threshold=0.5)
+    scores = found.set_index("metric")["score"]
+    assert scores["map_iou"] == pytest.approx(2 / 3)
+    assert scores["map_sd"] == pytest.approx((3 / 4 + 1 / 4) / np.sqrt(2) / 4)
+    assert scores["map_ncc"] == pytest.approx(np.corrcoef([0, 1, 3, 4], [0, 1, 1, 1])[0, 1])
+
+
+def test_maps_of_an_image_of_unknown_size_are_compared_at_their_own():
+    maps = {
+        "0": np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]]),
+        "1": np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]),
+    }
+    found = map_repeatability(study_of_image(maps, None, None), threshold=0.5).set_index("metric")
+    assert found.loc["map_iou", "score"] == pytest.approx(2 / 3)
+
+
+def study_of_image(map_by_seed, image_shape, file_shape):
+    """A study of one image, whose maps say the size of the image where `file_shape` is given."""
+    series = {seed: Series("rise", "cnn", seed) for seed in map_by_seed}
+    predictions = tuple(
+        Prediction("a", series[seed], partial(Content, saliency=saliency, shape=file_shape), "made up")
+        for seed, saliency in map_by_seed.items()
+    )
+    return Study((Case("x", image_shape, {}, predictions),), ("a",), tuple(series.values()))
+
+
 def test_trainings_may_be_models(maps):
     renamed = {(c, t, Series(s.method, f"cnn{s.seed}")): m for (c, t, s), m in maps.items()}
     found = map_repeatability(study_of_maps(renamed), over="model", threshold=0.5)
