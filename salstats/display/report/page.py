@@ -98,9 +98,8 @@ def _first_screen_of_page(summary_section: Section, report: Report) -> Markup:
     blocks.append(toolbar(copy_button("summary-text", "Copy text")))
     text = element("div", "\n", markup_lines(*blocks), "\n")
     heading = element("h2", summary_section.title, id="summary", tabindex=-1)
-    first_screen = element(
-        "div", "\n", markup_lines(*map(item_block, summary_section.items), text), "\n", class_="first"
-    )
+    items = [item_block(item) for item in summary_section.items]
+    first_screen = element("div", "\n", markup_lines(*items, text), "\n", class_="first")
     return element("section", "\n", markup_lines(heading, first_screen), "\n", aria_labelledby="summary")
 
 

@@ -110,7 +110,8 @@ def _outcome_and_metric_of_rows(estimates: Estimates) -> NDArray[np.object_]:
 
 def _joined_unscaled_covariates_of_rows(estimates: Estimates) -> NDArray[np.object_]:
     """Return the numeric variables in each row's term; "" where it has none or they are rescaled already."""
-    is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
+    # True is read as 1.0 from files in which some rows have no value
+    is_normalized = [value == 1 for value in estimates.row_values("normalized")]
     covariates = []
     for row, variables in enumerate(variables_of_rows(estimates)):
         numbers = numeric_variable_names(variables)

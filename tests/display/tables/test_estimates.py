@@ -303,6 +303,17 @@ def test_stars_are_for_adjusted_p_values_or_divided_levels(differences, read):
     counts, note = stars(two.assign(p_adjusted=[0.2, 0.004], n_tests=9), adjust="BH")
     assert counts == [0, 2]
     assert "P values adjusted (Benjamini-Hochberg, 9 tests)." in note
+    _, note = stars(two.assign(test="wilcoxon"))
+    assert "Wilcoxon" in note
+    # without a star there is no test to name
+    assert "Wilcoxon" not in read(ss.table_estimates(two.assign(test="wilcoxon"))).note
+
+
+def test_a_table_warns_of_best_means_over_different_numbers_of_cases(iou, read):
+    tasks = iou[iou["task"] != "Average"]
+    assert "n differs" in read(ss.table_estimates(tasks)).note
+    assert "n differs" not in read(ss.table_estimates(tasks.assign(n=100))).note
+    assert "n differs" not in read(ss.table_estimates(tasks.drop(columns="n"))).note
 
 
 def test_markup_in_values_is_literal_everywhere(read):

@@ -81,6 +81,7 @@ def test_the_number_of_units_leaves_two_digits(limits, n_units):
     [
         {"term": INTERCEPT},
         {"normalized": True},
+        {"normalized": 1.0},
         {"term": "scale(area_mm2)", "formula": "iou ~ scale(area_mm2)"},
         {"term": "taskEdema", "formula": "iou ~ task"},
         # a model without residuals, and one without estimates
