@@ -45,12 +45,10 @@ def checked_plan_with_all_columns(plan: object) -> pd.DataFrame:
     ColumnError
         A required column is missing.
     SalstatsError
-        There is no row, or rows have different goals, which no sentence or figure can show together.
+        Rows have different goals, which no sentence or figure can show together.
     """
     frame = check_frame(plan, "plan")
     check_columns(frame, REQUIRED_COLUMNS, "plan", "power() makes the frame")
-    if frame.empty:
-        raise SalstatsError("plan has no rows", option="plan")
     for column in _COLUMNS_WITH_ONE_VALUE:
         values = frame[column].unique()
         if len(values) > 1:

@@ -180,8 +180,3 @@ def test_a_plan_has_one_goal(column, value):
     plans = pd.concat([plan(), plan(effects=(-0.1,), **{column: value})])
     with raises(SalstatsError, option="plan", column=column):
         ss.power_sentence(plans)
-
-
-def test_a_plan_has_rows():
-    with raises(SalstatsError, option="plan"):
-        ss.power_sentence(plan().iloc[:0])
