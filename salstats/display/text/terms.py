@@ -214,7 +214,8 @@ def distinct_term_and_factor_rows(
 ) -> list[TermRow]:
     """Return the rows of terms, levels below their factor.
 
-    `first_terms` stand before the others, which have the order of labels.
+    `first_terms` stand before the others, which have the order of labels. Levels of interactions have the
+    order that these levels have below their own factor.
     """
     frame = estimates.frame
     formula_by_term: dict[str, str] = {}
@@ -226,10 +227,12 @@ def distinct_term_and_factor_rows(
     is_normalized = dict(zip(terms, estimates.row_values("normalized"), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
+    variables_by_term: dict[str | None, tuple[TermVariable, ...]] = {}
     ordered_terms = labels.order("term", list(formula_by_term))
     known_first_terms = [term for term in first_terms if term in formula_by_term]
     for term in dict.fromkeys([*known_first_terms, *ordered_terms]):
         variables = term_variables(term, formula_by_term[term], factor_levels)
+        variables_by_term[term] = variables
         row, heading = _row_and_heading(
             term,
             variables,
@@ -248,16 +251,24 @@ def distinct_term_and_factor_rows(
             rows_by_column.setdefault(name_without_factor_coding(variable.name), {})[variable.level] = row
     # a reference level has no estimate in any row
     references = set(frame["term"]) - set(frame.loc[estimates.has_estimate, "term"])
-    positions: dict[str | None, int] = {}
+    position_of_level: dict[tuple[str, str], int] = {}
     for column, level_rows in rows_by_column.items():
-        ordered_levels = _ordered_levels(column, level_rows, references, labels)
-        for position, level in enumerate(ordered_levels):
-            positions[level_rows[level].term] = position
+        for position, level in enumerate(_ordered_levels(column, level_rows, references, labels)):
+            position_of_level[column, level] = position
+
+    def sort_key(row: TermRow) -> list[int]:
+        """Return the position of each level of a row among those of its factor, 0 where it is unknown."""
+        levels = [
+            (name_without_factor_coding(variable.name), variable.level)
+            for variable in variables_by_term[row.term]
+        ]
+        return [position_of_level.get(level, 0) for level in levels]
+
     rows: list[TermRow] = []
     for heading, members in rows_by_heading.items():
         if members[0].is_level:
             rows.append(TermRow(None, heading, full_text=heading))
-        rows += sorted(members, key=lambda row: positions.get(row.term, 0))
+        rows += sorted(members, key=sort_key)
     return rows
 
 

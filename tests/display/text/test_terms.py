@@ -105,6 +105,22 @@ def test_levels_that_are_not_sorted_keep_their_order_and_numbers_count_up():
     assert [text for text, _ in row_texts(numbered)] == ["Task", "2", "10"]
 
 
+def test_levels_of_an_interaction_have_the_order_of_their_factors():
+    names = [f"task{task}" for task in (10, 2)]
+    sizes = ["sizelarge", "sizesmall"]
+    crossed = [f"{task}:{size}" for task in names for size in sizes]
+    estimates = terms(*names, *sizes, *crossed, formula="iou ~ task * size")
+    named = Labels({"size": ["small", "large"]})
+    texts = [row.text for row in distinct_term_and_factor_rows(estimates, named)]
+    assert texts == [
+        "Task", "2", "10", "Size", "small", "large",
+        "Task × Size", "2 × small", "2 × large", "10 × small", "10 × large",
+    ]  # fmt: skip
+    # without rows of the factors the order of the frame stays
+    alone = [text for text, _ in row_texts(terms(*crossed, formula="iou ~ task:size"))]
+    assert alone == ["Task × Size", "10 × large", "10 × small", "2 × large", "2 × small"]
+
+
 def test_levels_of_an_interaction_stand_below_its_own_heading():
     estimates = terms(
         "taskEdema", "taskEdema:area_mm2", formula="iou ~ task * area_mm2", covariate_units=[1, 1000]
