@@ -162,6 +162,18 @@ def test_categorical_holds_labels_in_order():
     found = Labels({"method": ["human"]}).categorical(frame, "method", reverse=True)
     assert list(found.categories) == ["Occlusion", "Grad-CAM", "Human benchmark"]
     assert found.isna().sum() == 1
+    in_order = Labels({"method": ["human"]}).categorical(frame, "method")
+    assert list(in_order.categories) == ["Human benchmark", "Grad-CAM", "Occlusion"]
+
+
+def test_only_labels_of_a_user_are_told_apart_from_those_of_the_package():
+    labels = Labels({"prob": "Confidence", "task": {"a": "A"}, "iou": "Overlap"})
+    assert labels.user_column_label("prob") == "Confidence"
+    assert labels.user_column_label("iou") == "Overlap"
+    assert labels.user_column_label("hit") is None
+    assert labels.column("hit") == "Hit rate"
+    assert labels.user_value_label("task", "a") == "A"
+    assert labels.user_value_label("task", "b") is None
 
 
 def test_a_categorical_keeps_its_order_with_average_last():

@@ -127,6 +127,8 @@ def test_notes_name_sides_averages_and_errors_of_models():
     # an average of another package keeps its name, and values at which a number is held are said behind it
     for_women = read(**columns, average="cells", at="sex = female")
     assert model_and_averaging_note(for_women, LABELS) == f"{start}cells, except sex = female{end}"
+    mixed = model_note(read(**columns | {"formula": "iou ~ age + (1 | case)"}), LABELS)
+    assert mixed.count("random effects") == 1
     only_intercept = model_note(read(**columns | {"formula": ""}), LABELS)
     assert only_intercept == "Linear regression; classical standard errors."
 
