@@ -251,7 +251,9 @@ def table_pngs_by_sheet(page_html: str, width: float | None = None, dpi: float =
         if width is not None and largest_scale < scale:
             raise SalstatsError(
                 Setting("dpi", dpi),
-                f" is too high for a table of this size: {floor(largest_scale * _CSS_DPI)} at most",
+                " is too high for a table of this size: ",
+                f"{floor(largest_scale * _CSS_DPI)}",
+                " at most",
                 option="dpi",
                 value=dpi,
             )

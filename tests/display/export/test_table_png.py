@@ -36,6 +36,39 @@ def test_without_a_browser_a_picture_says_what_to_do(small, tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+def browser_script(folder, monkeypatch, script):
+    """A shell script in the place of the browser."""
+    program = folder / "browser"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv(table_png.BROWSER_VARIABLE, str(program))
+    return program
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        # 800 CSS pixels and two margins of 8 are 215.9 mm
+        ({"width": 100}, {"option": "width", "value": 100, "message": "216"}),
+        ({"width": 215}, {"option": "width", "value": 215, "message": "216"}),
+        # it is wide enough, so that the missing picture is the next problem
+        ({"width": 216}, {"value": 0}),
+        # the window has 980 by 540 CSS pixels; 80 million pixels are 12.295 by 12.295 for each
+        ({"width": 216, "dpi": 1180}, {"value": 0}),
+        ({"width": 216, "dpi": 1181}, {"option": "dpi", "value": 1181, "message": "1180"}),
+        # without a width the resolution is lowered
+        ({"dpi": 1181}, {"value": 0}),
+    ],
+)
+def test_a_width_or_resolution_that_is_not_possible_is_told_with_the_one_that_is(
+    small, tmp_path, monkeypatch, options, fields
+):
+    browser_script(tmp_path, monkeypatch, """echo '<html lang="en" data-size="800x400x1">'""")
+    with raises(SalstatsError, **fields):
+        ss.save_table(small, tmp_path / "t.png", **options)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
 @pytest.mark.parametrize(
     ("script", "fields"),
@@ -52,10 +85,7 @@ def test_without_a_browser_a_picture_says_what_to_do(small, tmp_path, monkeypatc
     ],
 )
 def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, fields):
-    program = tmp_path / "browser"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv(table_png.BROWSER_VARIABLE, str(program))
+    program = browser_script(tmp_path, monkeypatch, script)
     monkeypatch.setattr(table_png, "_TIMEOUT_S", 0.2 if "sleep" in script else 60)
     with raises(SalstatsError, **{"path": program} | fields):
         ss.save_table(small, tmp_path / "t.png")

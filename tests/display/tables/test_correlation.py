@@ -103,6 +103,11 @@ def test_every_pair_of_three_and_more_is_a_lower_triangle_per_group(pairs, read)
     ]  # fmt: skip
     row = pairs.query("x == 'hit' and y == 'elongation' and method == 'human'").iloc[0]
     assert first[2][2].startswith(f"{row['estimate']:.2f}".replace("-", "−"))
+    # three variables are the fewest, of two there is one pair
+    three = pairs[(pairs["x"] != "prob") & (pairs["y"] != "elongation")]
+    assert [len(row) for row in read(ss.table_correlation(three)).body] == [3] * 6
+    two = three[three["y"] == "hit"]
+    assert read(ss.table_correlation(two)).groups == []
 
 
 def test_the_triangle_does_not_mind_which_of_a_pair_is_x(pairs, read):

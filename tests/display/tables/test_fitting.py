@@ -70,6 +70,16 @@ def test_terms_stay_rows_where_methods_fit_beside_each_other():
     assert made.rows_with_rule_above == {2, 5} == made.foot_rows
 
 
+@pytest.mark.parametrize(("has_foot", "stubhead"), [(True, "Term"), (False, "Task")])
+def test_tasks_become_rows_unless_statistics_stand_at_the_foot_of_each(has_foot, stubhead):
+    table = wide(5, 8)
+    if not has_foot:
+        table = replace(table, foot_rows=set())
+    made = rearranged_to_fit_page(table)
+    assert made.stubhead == (stubhead,)
+    assert said(made) == said(table)
+
+
 def test_methods_are_rows_where_they_would_need_a_page_on_its_side_beside_each_other():
     made = rearranged_to_fit_page(wide(1, 11))
     assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])

@@ -57,6 +57,12 @@ def test_models_of_one_outcome_with_a_term_each_share_a_column():
     assert columns.formulas == []
 
 
+def test_a_single_coefficient_has_a_column():
+    columns = models_to_columns(read_estimates(terms("iou ~ age", ["age"])), [], [], Labels())
+    assert columns.column_of_row == [0]
+    assert columns.headings == [("IoU, coefficient",)]
+
+
 def test_models_with_a_term_in_common_are_numbered():
     frame = pd.concat([terms("iou ~ age", ["age"]), terms(names=["age", "size"])], ignore_index=True)
     columns = models_to_columns(read_estimates(frame), [], [], Labels())

@@ -118,6 +118,8 @@ def test_bold_estimates_are_explained():
     assert of_set == "Bold: best estimate per CheXpert set."
     of_scale = notes.best_note(best(strata=["task"]), ["method"], [], Labels({"task": "Finding by Smith"}))
     assert of_scale == "Bold: best estimate per finding by Smith."
+    of_name = notes.best_note(best(strata=["task"]), ["method"], [], Labels({"task": "MRscan"}))
+    assert of_name == "Bold: best estimate per MRscan."
     unknown = note(best(rows=(), unknown=["mine"]))
     assert "mine" in unknown
     assert "Bold" not in unknown
