@@ -32,6 +32,11 @@ def whole(instructions):
     return b"\x80\x03" + instructions + b"."
 
 
+def pickle_that_makes_folder(folder):
+    """A pickle that makes a folder where it is run."""
+    return whole(call(name("os", "mkdir"), value(str(folder))))
+
+
 def storage_id(numel, *, element="Float", key="0", location="cpu", module="torch", view=None):
     """The instructions that push what stands for a storage."""
     parts = value("storage") + name(module, f"{element}Storage") + value(key) + value(location) + value(numel)

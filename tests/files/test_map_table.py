@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 from tests_support import raises
+from torch_pickles import pickle_that_makes_folder
 
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_table import (
@@ -292,6 +293,12 @@ def test_a_map_that_is_complete_is_an_array_of_numbers(tmp_path):
     picture.write_bytes(b"x")
     assert is_file_with_complete_map(picture)
     assert not is_file_with_complete_map(tmp_path)
+
+
+def test_a_pickle_named_as_a_map_is_neither_complete_nor_run(tmp_path):
+    (tmp_path / "a.npy").write_bytes(pickle_that_makes_folder(tmp_path / "made"))
+    assert not is_file_with_complete_map(tmp_path / "a.npy")
+    assert not (tmp_path / "made").exists()
 
 
 def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):

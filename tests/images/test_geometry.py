@@ -80,6 +80,24 @@ def test_what_was_cropped_away_is_never_salient():
     assert (geometry.to_image(saliency, outside=-1)[:, 14:] == -1).all()
 
 
+def test_the_lowest_value_seen_is_taken_at_pixels_only():
+    # columns 2 to 5 are seen; the last sample, 1, lies between the centres of columns 5 and 6
+    geometry = Geometry((1, 8), (1, 4), (1, 1), (0, -2))
+    on_image = geometry.to_image([[9, 9, 9, 9, 9, 9, 9, 1]])
+    np.testing.assert_array_equal(on_image, [[5, 5, 9, 9, 9, 5, 5, 5]])
+
+
+def test_a_map_of_the_image_is_enlarged_between_paddings_of_the_input():
+    # the image, twice as large, covers rows 1 to 4 and columns 2 to 5; samples lie 1/4 and 3/4 apart
+    geometry = Geometry((2, 2), (6, 8), (2, 2), (1, 2))
+    in_input = geometry.to_input([[1, 5], [9, 13]])
+    cols = np.array([1, 2, 4, 5])
+    rows = np.array([0, 2, 6, 8])
+    want = np.ones((6, 8))
+    want[1:5, 2:6] = rows[:, None] + cols
+    np.testing.assert_array_equal(in_input, want)
+
+
 def test_a_map_kept_at_the_network_s_resolution_is_close_to_one_laid_on_the_image_at_once():
     # the smallest frame that loses next to nothing: two samplings against one
     for fit in ("inside", "cover"):
@@ -109,6 +127,8 @@ def test_what_cannot_be_is_named():
         geometry.to_image(np.eye(3), shape=(2, 2))
     with raises(ValueRangeError, option="offset", value=(-100, 0)):
         Geometry((100, 100), (10, 10), (1, 1), (-100, 0))
+    with raises(ValueRangeError, option="offset", value=(0, 10)):
+        Geometry((100, 100), (10, 10), (1, 1), (0, 10))
     with raises(ValueRangeError, option="scale", value=(0, 1)):
         Geometry((100, 100), (10, 10), (0, 1))
 

@@ -83,6 +83,11 @@ def test_a_contour_has_equal_angles_and_distances_within_its_spread():
     assert np.ptp(distance) > 1
 
 
+def test_a_radius_of_less_than_a_pixel_is_drawn():
+    distance = np.hypot(*irregular_contour_row_col(radius=0.5, spread=0).T)
+    np.testing.assert_allclose(distance, 0.5)
+
+
 @pytest.mark.parametrize("options", [{"n_points": 2}, {"radius": 0}, {"spread": 1.0}])
 def test_a_contour_that_cannot_be_is_refused(options):
     ((option, value),) = options.items()

@@ -50,6 +50,7 @@ def test_the_public_sample_is_read_from_its_folder(shared, no_map_is_read):
     # the radiographs beside them: 2828 x 2320 and 2021 x 2022, width first
     assert [c.shape for c in study] == [(2320, 2828), (2022, 2021)]
     assert [len(c.predictions) for c in study] == [10, 10]
+    assert all(p.has_saliency for c in study for p in c.predictions)
     # outlines counted by eye in gt_annotations_val.json
     counts = {t: truth.n_instances for t, truth in study.cases[0].truths.items() if truth.n_instances}
     assert counts == {"Enlarged Cardiomediastinum": 2, "Cardiomegaly": 1, "Airspace Opacity": 1}
@@ -145,6 +146,7 @@ def test_stored_masks_are_read_beside_the_maps(made_up):
     study = read_chexlocalize(made_up / "inputs", masks={"otsu": masks})
     # a folder's own maps are taken where neither maps nor masks are given
     assert study.series == (Series("otsu"), Series(HUMAN))
+    assert not any(p.has_saliency for c in study for p in c.predictions)
     table = exact_csv(made_up / "expected" / "per_map.csv").set_index(["img_id", "task"])
     for case in study.cases[:20]:
         for task in study.tasks:

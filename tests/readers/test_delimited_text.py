@@ -97,6 +97,12 @@ def test_rows_are_counted_from_the_top_of_the_file_below_blank_lines(text_file):
         ss.read_scores(text_file(f"\n\n{GOOD}8,a,g,iou,x\n"))
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r"], ids=["regular", "irregular"])
+def test_rows_have_the_numbers_of_their_lines(text_file, line_end):
+    table = read_table(text_file(f"\n\n{GOOD}8,a,g,iou,1\n".replace("\n", line_end)))
+    assert table.row_numbers.tolist() == [4, 5]
+
+
 OPEN_QUOTE_HINT = 'close it, or write it doubled ("")'
 
 

@@ -16,6 +16,7 @@ from salstats.readers.lanfredi2021 import (
     SHEETS,
     read_lanfredi2021,
     read_lanfredi2021_mean_auc_by_network,
+    read_lanfredi2021_workbook,
 )
 
 # means of 5 to 25 numbers of size 1, summed in another order
@@ -154,6 +155,23 @@ def test_a_changed_joint_workbook_is_refused(tmp_path, sheet_rows, fields):
     fake_workbook(tmp_path / JOINT, "thresholded_samples", sheet_rows)
     with raises(InputFileError, path=tmp_path / JOINT, **fields):
         read_lanfredi2021(tmp_path)
+
+
+def test_a_workbook_of_scores_is_recognised_by_its_sheets(tmp_path):
+    file = tmp_path / "renamed.XLSX"
+    fake_workbook(file, "weighted_samples", [HEADER, ROW])
+    scores = read_lanfredi2021_workbook(file)
+    assert scores["score"].tolist() == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    assert set(scores["dataset"]) == set(scores["mixing"]) == {"weighted"}
+
+
+def test_other_files_are_no_workbook_of_scores(tmp_path):
+    other = tmp_path / "other.xlsx"
+    fake_workbook(other, "results_all_models", [["model", "modeln", "auc"], ["sononet", 1, 0.8]])
+    text = tmp_path / "scores.csv"
+    text.write_text("case,score\na,0.5\n")
+    for file in (other, text, tmp_path / "missing.xlsx"):
+        assert read_lanfredi2021_workbook(file) is None
 
 
 def test_an_unknown_network_is_refused(tmp_path):

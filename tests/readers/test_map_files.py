@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests_support import raises, warns
+from torch_pickles import pickle_that_makes_folder
 
 from salstats.errors import InputFileError
 from salstats.images import masks
@@ -422,6 +423,12 @@ def test_a_folder_without_maps_is_an_error_that_says_what_it_holds(tmp_path, nam
     with raises(InputFileError, path=tmp_path, choices=MAP_SUFFIXES, match=match) as caught:
         find_case_files(tmp_path, MAP_SUFFIXES)
     assert tuple(caught.value.value) == value
+
+
+def test_a_pickle_named_as_an_array_is_not_run_to_find_its_shape(tmp_path):
+    (tmp_path / "a.npy").write_bytes(pickle_that_makes_folder(tmp_path / "made"))
+    warn_of_stretched_maps([("a", tmp_path / "a.npy")], {"a": (50, 100)}, tmp_path)
+    assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize(

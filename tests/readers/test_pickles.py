@@ -225,6 +225,14 @@ def test_a_malicious_pickle_within_a_storage_is_refused_and_not_run(read, tmp_pa
             ),
             "../../x",
         ),
+        # of elements 0 to 5 of the storage, as torch wrote it before 0.4
+        "view of a storage": (
+            call(
+                name("torch.storage", "_load_from_bytes"),
+                value(stream(storage_id(12, view=("1", 0, 6)), RAW, numel=12)),
+            ),
+            "tuple",
+        ),
     }.values(),
     ids=lambda given: given if isinstance(given, str) else "",
 )
