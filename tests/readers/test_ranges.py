@@ -4,10 +4,10 @@ import re
 import warnings
 
 import pytest
-from tests_support import raises, warns
+from tests_support import warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsWarning
 
 
 def read(text_file, *rows, **options):
@@ -69,36 +69,6 @@ def test_each_metric_is_said_with_the_file_and_row_of_its_first_score(text_file)
     assert re.search(r"b\.csv, row 3: iou 70 lies outside its range 0 \.\.\. 1 \(1 of 4 scores do\)", said[0])
     assert re.search(r"a\.csv, row 3: iou -0\.5 lies outside", said[1])
     assert caught[0].filename == __file__
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("scale", [0.01, {"iou": 0.01}])
-def test_percentages_are_divided_to_the_last_digit(text_file, scale):
-    file = text_file("case,method,metric,score\n1,g,iou,57\n2,g,iou,\n3,g,iou,100\n")
-    found = ss.read_scores(file, scale=scale)["score"]
-    assert found.tolist()[::2] == [0.57, 1.0]
-    assert found.isna().tolist() == [False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("scale", "score", "expected"),
-    [
-        (0.01, "22.4", 0.224), (0.01, "57", 0.57), (0.01, "8.05", 0.0805), (0.1, "3", 0.3), (0.1, "7", 0.7),
-        (100, "0.57", 57.0), (100, "0.0805", 8.05), (1 / 3, "3", 1.0), (1 / 3, "1", 1 / 3), (2 / 3, "3", 2.0),
-        (1 / 255, "255", 1.0), (0.000123, "3", 0.000369), (0.264583, "3", 0.793749), (1e-9, "7", 7e-9),
-    ],
-)  # fmt: skip
-def test_a_scale_is_the_number_or_the_fraction_that_is_meant(text_file, scale, score, expected):
-    found = ss.read_scores(text_file(f"case,method,metric,score\n1,g,own,{score}\n"), scale=scale)["score"]
-    assert found.tolist() == [expected]
-
-
-@pytest.mark.parametrize(
-    ("scale", "option", "value"), [("0.01", "scale", "0.01"), ({"iuo": 0.01}, "scale: metric", "iuo")]
-)
-def test_a_scale_that_is_none_is_refused(text_file, scale, option, value):
-    with raises(ValueRangeError, option=option, value=value):
-        ss.read_scores(text_file("case,method,metric,score\n1,g,iou,57\n"), scale=scale)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
+from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.frames import IDENTIFIER_COLUMNS, check_scores
 
 HEADER = "case,task,method,metric,score"
@@ -249,10 +249,59 @@ def test_a_list_of_methods_has_one_per_file(text_file):
     file = text_file("case,a\n1,0.5\n")
     with raises(SalstatsError, option="method", value=["g", "h"]):
         ss.read_scores(file, wide="task", method=["g", "h"], metric="iou")
+    both = ss.read_scores(
+        [file, text_file("case,a\n2,0.5\n", "b.csv")], wide="task", method=["g"], metric="iou"
+    )
+    assert both["method"].tolist() == ["g", "g"]
     with raises(InputFileError, option="path"):
         ss.read_scores([])
     with raises(SalstatsError, option="path"):
         ss.read_scores(pd.DataFrame({"case": ["1"]}))
+
+
+# scale
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [0.01, {"iou": 0.01}])
+def test_percentages_are_divided_to_the_last_digit(text_file, scale):
+    file = text_file("case,method,metric,score\n1,g,iou,57\n2,g,iou,\n3,g,iou,100\n")
+    found = ss.read_scores(file, scale=scale)["score"]
+    assert found.tolist()[::2] == [0.57, 1.0]
+    assert found.isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("scale", "score", "expected"),
+    [
+        (0.01, "22.4", 0.224), (0.01, "57", 0.57), (0.01, "8.05", 0.0805), (0.1, "3", 0.3), (0.1, "7", 0.7),
+        (100, "0.57", 57.0), (100, "0.0805", 8.05), (1 / 3, "3", 1.0), (1 / 3, "1", 1 / 3), (2 / 3, "3", 2.0),
+        (1 / 255, "255", 1.0), (0.000123, "3", 0.000369), (0.264583, "3", 0.793749), (1e-9, "7", 7e-9),
+    ],
+)  # fmt: skip
+def test_a_scale_is_the_number_or_the_fraction_that_is_meant(text_file, scale, score, expected):
+    found = ss.read_scores(text_file(f"case,method,metric,score\n1,g,own,{score}\n"), scale=scale)["score"]
+    assert found.tolist() == [expected]
+
+
+def test_a_scale_of_one_metric_leaves_the_others_as_they_are(text_file):
+    file = text_file("case,method,metric,score\n1,g,iou,57\n1,g,own,57\n")
+    assert ss.read_scores(file, scale={"iou": 0.01})["score"].tolist() == [0.57, 57]
+
+
+@pytest.mark.parametrize(
+    ("scale", "option", "value"),
+    [
+        ("0.01", "scale", "0.01"),
+        (0, "scale", 0),
+        (np.inf, "scale", np.inf),
+        (True, "scale", True),
+        ({"iuo": 0.01}, "scale: metric", "iuo"),
+    ],
+)
+def test_a_scale_that_is_none_is_refused(text_file, scale, option, value):
+    with raises(ValueRangeError, option=option, value=value):
+        ss.read_scores(text_file("case,method,metric,score\n1,g,iou,57\n"), scale=scale)
 
 
 # tidy tables
