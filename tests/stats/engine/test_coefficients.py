@@ -10,6 +10,7 @@ from tests_support import warns
 
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.coefficients import (
+    RECORDS,
     coefficient,
     coefficient_with_t_test,
     fisher_limits,
@@ -70,6 +71,17 @@ def test_coefficients_and_their_p_values_are_scipys(test, n_values):
 def test_two_pairs_and_constant_variables_have_no_coefficient(test):
     assert np.isnan(coefficient(np.array([1.0, 2]), np.array([2.0, 1]), test)).all()
     assert np.isnan(coefficient(np.ones(9), np.arange(9.0), test)).all()
+
+
+def test_values_whose_squares_are_too_small_for_a_number_have_no_correlation_of_values():
+    x = 1e-170 * np.arange(9.0)
+    assert np.isnan(coefficient(x, np.arange(9.0) ** 2, "pearson")).all()
+    assert coefficient(x, np.arange(9.0) ** 2, "spearman").estimate == 1
+
+
+def test_records_say_which_coefficients_are_of_ranks_and_which_take_covariates():
+    assert [name for name, record in RECORDS.items() if record.ranks] == ["spearman", "kendall"]
+    assert [name for name, record in RECORDS.items() if record.partial] == ["spearman", "pearson"]
 
 
 def test_the_t_test_of_a_correlation_is_that_of_a_slope():

@@ -73,6 +73,15 @@ def test_what_pingouin_gives_a_meaningless_number_for_is_undefined(related, chan
     assert row[["estimate", "p_value", "conf_low", "conf_high"]].isna().all()
 
 
+@pytest.mark.parametrize("options", [{}, {"test": "rm"}, {"covariates": "age"}])
+def test_too_few_pairs_are_counted_and_no_column_is_at_fault(related, options):
+    rows = related[related["set"] == "medium"].drop(columns="set").iloc[:2].assign(unit="one")
+    with warns(column="estimate", rows=(0,), value=[None], match=r"\b2\b"):
+        row = correlate(rows, "x", "y", unit="unit", **options).loc[0]
+    assert np.isnan(row["estimate"])
+    assert row["n"] == 2
+
+
 def test_what_new_coefficients_need_is_said(related):
     table = related.drop(columns="set")
     with raises(ColumnError, option="test", value="rm", hint="name unit"):

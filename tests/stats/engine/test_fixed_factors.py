@@ -55,6 +55,7 @@ def test_estimates_that_take_trainings_for_fixed_speak_of_these_trainings(name, 
     assert found["inference_to"].eq(TRAININGS).equals(found["method"].str.fullmatch(methods))
     one = scores[scores[column].isna() | scores[column].eq("0")]
     assert "inference_to" not in call(one)
+    assert "inference_to" not in call(one.drop(columns=column))
 
 
 def test_readers_of_one_method_and_trainings_of_the_other_are_both_said():
