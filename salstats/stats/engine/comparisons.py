@@ -327,7 +327,7 @@ def target_of_scores(
     reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)
     groups, first_pairs = _group_pairs_by_method_and_reference(codes, comparison.by, pairs)
     reference_cells = None
-    is_repeated = np.zeros(len(method_scores), dtype=bool)
+    is_repeated = None
     if comparison.pairs != "complete":
         if "task" not in comparison.by and "task" in scores.columns and scores["task"].nunique() > 1:
             warn(
@@ -379,7 +379,7 @@ def target_of_pairs(
     *,
     weights: np.ndarray | None = None,
     reference_cells: Cells | None = None,
-    repeats_method_score: NDArray[np.bool_] | bool = False,
+    repeats_method_score: NDArray[np.bool_] | None = None,
 ) -> PairedTarget:
     """Return the target of a comparison of pairs of scores, and its complete pairs.
 
@@ -402,7 +402,7 @@ def target_of_pairs(
     reference_cells : Cells, optional
         Cells of all scores of the reference; by default those of its scores in complete pairs. If given, the
         method's cells are also made of all its scores.
-    repeats_method_score : ndarray of bool, shape (n_pairs,)
+    repeats_method_score : ndarray of bool, shape (n_pairs,), optional
         Pairs whose method score is in an earlier pair. With `reference_cells` these scores are not counted
         again.
     """
@@ -416,7 +416,10 @@ def target_of_pairs(
         method_cells = cells_of(np.where(is_complete, method_scores, np.nan))
         reference_cells = cells_of(np.where(is_complete, reference_scores, np.nan))
     else:
-        method_cells = cells_of(np.where(repeats_method_score, np.nan, method_scores))
+        distinct_scores = method_scores
+        if repeats_method_score is not None:
+            distinct_scores = np.where(repeats_method_score, np.nan, method_scores)
+        method_cells = cells_of(distinct_scores)
     n_pairs = np.bincount(groups[is_complete], minlength=len(keys))
     n_incomplete = np.bincount(groups[~is_complete], minlength=len(keys))
     method_cells = replace(method_cells, n_missing=n_incomplete)
