@@ -456,11 +456,9 @@ def _area_columns(
     deviation = estimate - null_value
     deviation_error = basis.std_error
     if interval_record.scale == "logit":
-        # Areas of 0 and 1 have no logit; by the delta method the standard error of logit(A) is
-        # se / (A (1 - A)).
-        inner_area = np.where((estimate > 0) & (estimate < 1), estimate, np.nan)
-        deviation = special.logit(inner_area)
-        deviation_error = deviation_error / (inner_area * (1 - inner_area))
+        # By the delta method the standard error of logit(A) is se / (A (1 - A)); an area of 0 or 1 has none.
+        deviation = special.logit(estimate)
+        deviation_error = deviation_error / (estimate * (1 - estimate))
     statistic = deviation / deviation_error
     interval_names = np.full(len(areas), interval_record.name, dtype=object)
     has_no_limits = ~np.isnan(estimate) & np.isnan(low)
