@@ -14,7 +14,7 @@ from salstats.stats.engine.label_columns import holds_three_or_more_labels
 LABELS = [
     "site", "hospital", "centre", "center", "patient", "reader", "scanner", "fold", "seed", "model", "batch",
     "group", "class", "id", "site_id", "image_id", "study_no", "siteNo", "SiteID", "hospital_number",
-    "imaging_site", "lesion_site",
+    "imaging_site", "lesion_site", "imaging_site_number", "study_instance_uid",
 ]  # fmt: skip
 QUANTITIES = [
     "n_instances", "age", "grade", "BI-RADS", "n_readers", "number_of_sites", "batch_size", "age_group",
