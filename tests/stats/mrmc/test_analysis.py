@@ -57,3 +57,16 @@ def test_the_unbiased_covariance_takes_independent_cases_only(rated):
     with raises(SalstatsError, option="covariance", value="unbiased"):
         ss.mrmc(together, covariance="unbiased", unit="patient", **options)
     assert ss.mrmc(together, covariance="delong", unit="patient", **options)["unit"].eq("patient").all()
+
+
+def test_the_error_of_a_mean_is_that_of_the_readers_of_its_method(rated):
+    # MS(R) / r + max(cov2, 0), from the cells of one method
+    found = ss.mrmc(rated).set_index(["term", "method"]).loc["mean"]
+    for method, rows in rated.groupby("method"):
+        wide = rows.pivot(index="case", columns="reader", values="score").to_numpy()
+        n_cases, n_readers = wide.shape
+        covariance = np.cov(wide.T) / n_cases
+        cov2 = covariance[~np.eye(n_readers, dtype=bool)].mean()
+        variance = wide.mean(axis=0).var(ddof=1) / n_readers + max(cov2, 0)
+        assert found.loc[method, "estimate"] == pytest.approx(wide.mean())
+        assert found.loc[method, "std_error"] == pytest.approx(np.sqrt(variance))

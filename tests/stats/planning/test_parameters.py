@@ -182,6 +182,8 @@ def test_a_frame_of_components_may_have_no_cases():
     with raises(ValueRangeError, option="n_readers", value=1):
         reader_groups_of_components(COMPONENTS | {"n_readers": 1})
     assert reader_groups_of_components(COMPONENTS | {"n_readers": 2})[0].n_readers == 2
+    with raises(ValueRangeError, option="n_cases", value=0):
+        reader_groups_of_components(COMPONENTS | {"n_cases": 0})
 
 
 def test_sources_without_components_raise():
