@@ -131,7 +131,7 @@ def _model_kind_title(fitted: Fitted) -> str:
     label = fitted.family.label
     title = f"{label[:1].upper()}{label[1:]} regression"
     if fitted.correlation is not None:
-        title += f", {fitted.correlation} working correlation"
+        title += f" (GEE), {fitted.correlation} working correlation"
     return title
 
 
@@ -167,7 +167,9 @@ def _component_lines(components: pd.DataFrame) -> list[str]:
     n_correlation_columns = 0
     rows = []
     groups_before: list[str] = []
-    decimals = decimals_for_four_digits(variances["std_dev"].min())
+    # A standard deviation of 0 needs no digits; that of the residuals is never 0.
+    std_devs = variances["std_dev"]
+    decimals = decimals_for_four_digits(std_devs[std_devs > 0].min())
     for row in variances.itertuples():
         name = "" if row.group == RESIDUAL else str(row.term)
         texts = [

@@ -20,14 +20,12 @@ _PERFECT = 1e-20
 
 
 def gee_family(family: Family) -> Family:
-    """Return the family with the label, standard errors and tests of models of correlated rows (GEE).
+    """Return the family with the standard errors and tests of models of correlated rows (GEE).
 
     Its errors are clustered, and its tests use Student's t distribution.
     """
     other_errors = [kind for kind in CLUSTERED_ERRORS if kind != _RECOMMENDED]
-    return replace(
-        family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), uses_normal=False
-    )
+    return replace(family, errors=(_RECOMMENDED, *other_errors), uses_normal=False)
 
 
 def exchangeable_gee(

@@ -52,6 +52,14 @@ def test_mixed_models_are_printed_as_lme4_prints_them(scores):
     assert "prob 0.023508 0.049903 121.0 0.471 0.638" in lines
 
 
+def test_standard_deviations_beside_one_of_zero_have_their_digits():
+    # Cases have equal means, so that their variance is 0 and that of the residuals 0.08 / 7.
+    rows = pd.DataFrame({"case": list("aabbccdd"), "y": [0.1, -0.1] * 4})
+    lines = words_of_lines(ss.fit(rows, "y ~ 1 + (1|case)").summary())
+    assert "Residual 0.01143 0.1069" in lines
+    assert "case (Intercept) 0 0.0000" in lines
+
+
 @pytest.mark.parametrize(
     ("formula", "options", "title"),
     [
@@ -59,7 +67,7 @@ def test_mixed_models_are_printed_as_lme4_prints_them(scores):
         (
             "iou ~ prob",
             {"correlation": "exchangeable"},
-            "Linear (GEE) regression, exchangeable working correlation",
+            "Linear regression (GEE), exchangeable working correlation",
         ),
         ("iou ~ prob + (1|case)", {}, "Linear mixed model fit by REML"),
         ("iou ~ prob + (1|case)", {"reml": False}, "Linear mixed model fit by maximum likelihood"),
