@@ -46,10 +46,11 @@ def test_what_takes_the_limit_is_allowed_and_a_byte_more_is_not(monkeypatch):
 
 
 def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
-    for n_bytes in (1.5 * 2**30, 2**33, 2**33 + 1):
+    for n_bytes, gigabytes in ((1.5 * 2**30, "1.5"), (2**33, "8"), (2**33 + 1, "8")):
         monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, "0.5")
         with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE) as caught:
             memory_limit.check_size(n_bytes, "it")
+        assert re.findall(r"\d[\d.]*", str(caught.value))[:2] == [gigabytes, "0.5"]
         allowed = re.search(rf"{memory_limit.LIMIT_VARIABLE}=(\d+)", str(caught.value))[1]
         monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, allowed)
         memory_limit.check_size(n_bytes, "it")

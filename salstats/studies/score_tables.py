@@ -105,10 +105,7 @@ def read_score_tables(
         return table_options.read_scores(files, feature_tables)
     if files:
         frames.append(table_options.read_scores(files))
-    all_scores = frames[0]
-    if len(frames) > 1:
-        all_scores = pd.concat(frames, ignore_index=True)
-    all_scores = check_scores(all_scores)
+    all_scores = check_scores(pd.concat(frames, ignore_index=True))
     if not feature_tables:
         return all_scores
     layout = checked_layout(table_options.rename or None, case=None, patient_from=None)

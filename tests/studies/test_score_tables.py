@@ -33,7 +33,9 @@ def by_method(frame):
 def test_frames_and_files_stand_below_each_other(tmp_path):
     file = saved(scores_of("rise", (0.1, 0.3)), tmp_path / "rise.csv")
     both = {"gradcam": [0.2, 0.6], "rise": [0.1, 0.3]}
-    assert by_method(read_score_tables([scores_of("gradcam"), file])) == both
+    scores = read_score_tables([scores_of("gradcam"), file])
+    assert by_method(scores) == both
+    assert scores.index.tolist() == [0, 1, 2, 3]
     assert by_method(read_score_tables([saved(scores_of("gradcam"), tmp_path / "cam.csv"), file])) == both
 
 

@@ -200,7 +200,7 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
     figure = None
     if len(slopes):
-        figure = _slopes_figure(slopes)
+        figure = _slopes_of_each_choice_figure(slopes)
     return ItemResult(
         rows.drop(columns="keys"),
         _choices_table(rows, groups, stub, choices_shown, is_percent),
@@ -243,7 +243,7 @@ def _stacked_choices(
     return pd.concat(parts, ignore_index=True)
 
 
-def _slopes_figure(rows: pd.DataFrame) -> Figure:
+def _slopes_of_each_choice_figure(rows: pd.DataFrame) -> Figure:
     """Plot the slopes of the features with each choice, a panel per outcome."""
     keys = pd.DataFrame(rows["keys"].tolist(), columns=["outcome", "task"], index=rows.index)
     keys.insert(1, "method", "")

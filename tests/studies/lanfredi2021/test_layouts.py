@@ -92,6 +92,13 @@ def test_chance_is_0_of_correlations_and_one_half_of_areas():
     assert below_chance["excludes_chance"].tolist() == [True, True]
 
 
+def test_metrics_that_reward_the_centre_have_the_same_chance():
+    limits = {"published_conf_low": -0.1, "published_conf_high": 0.1, "conf_low": 0.4, "conf_high": 0.6}
+    rows = add_width_ratio_and_excludes_chance_columns(pd.DataFrame({"metric": ["ncc", "auc"], **limits}))
+    assert rows["published_excludes_chance"].tolist() == [False, True]
+    assert rows["excludes_chance"].tolist() == [True, False]
+
+
 def test_a_width_of_zero_has_no_ratio():
     rows = pd.DataFrame(
         {

@@ -95,6 +95,13 @@ def test_an_empty_mask_that_was_scored_is_taken_out_and_counted():
     assert case_and_tool_rows_with_failure_flags(kept)["empty"].sum() == 1
 
 
+def test_a_mask_that_is_not_known_to_be_empty_is_not():
+    given = scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}).assign(empty_mask=[None, False, None, True])
+    kept = keep_present_and_correct_cases(given, reference="a").compared.set_index(["case", "method"])
+    assert kept["score"].dropna().to_dict() == {("x", "a"): 0.5, ("x", "b"): 0.6}
+    assert kept["reason"].dropna().to_dict() == {("y", "a"): NO_REASON, ("y", "b"): EMPTY}
+
+
 def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():
     rows = [
         {
@@ -191,6 +198,8 @@ def test_an_explanation_is_not_given_where_all_its_metrics_lack_a_score():
     assert list(case_and_tool_rows_with_failure_flags(compared.assign(patient="p"))) == [
         "case", "patient", "method", "empty", "not_given"
     ]  # fmt: skip
+    # a case whose patient is unknown counts too
+    assert len(case_and_tool_rows_with_failure_flags(compared.assign(patient=None))) == 3
 
 
 @pytest.mark.parametrize(
