@@ -408,7 +408,8 @@ def sorter_by_loss(
         verdict_ranks = sides.map(_VERDICT_RANKS).fillna(_VERDICT_RANKS[_INCONCLUSIVE])
     sort_keys = {}
     for value, rank, row_loss in zip(contrasts.frame[row_column], verdict_ranks, loss, strict=True):
-        sort_keys[value] = (rank, -row_loss)
+        if not np.isnan(row_loss):
+            sort_keys[value] = (rank, -row_loss)
     last_key = (np.inf, 0.0)
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, last_key))
 

@@ -19,7 +19,10 @@ from scipy import ndimage
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.estimates import read_estimates
+from salstats.display.plots.decrease import sorter_by_loss
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE
+from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, ValueRangeError
 
 VALUES = {"A": 20.0, "B": 3.0, "C": 60.0, "D": -40.0}
@@ -83,6 +86,16 @@ def test_rows_stand_by_size_significance_or_label_with_the_average_last():
         "C",
         "Average",
     ]
+
+
+@pytest.mark.parametrize("tasks", ["ABCD", "BADC", "CBAD"])
+def test_values_without_a_loss_are_last_in_any_order_of_the_frame(tasks):
+    frame = decreases({task: {"A": 10.0, "B": np.nan, "C": 30.0, "D": 20.0}[task] for task in tasks})
+    frame["verdict"] = "inconclusive"
+    contrasts = read_estimates(frame, "decrease")
+    for by_verdict in (True, False):
+        sort_values = sorter_by_loss(contrasts, Labels(), "task", by_verdict=by_verdict)
+        assert sort_values(list(tasks)) == ["C", "D", "A", "B"]
 
 
 def test_conclusive_marks_are_filled_and_the_caption_says_so():
