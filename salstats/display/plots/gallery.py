@@ -127,7 +127,7 @@ def gallery(  # noqa: C901
             metric_note,
             picked_note,
             mean_note,
-            missing_images_note(panels),
+            missing_images_note(panels, labels),
         ]
 
     single_stack = [band for row in rows for band in layout.bands_of_row(row.key)]

@@ -105,7 +105,7 @@ def figure_of_single_picture(
         findings_absent_in_truth_note([picture], labels),
         threshold_note([picture], labels),
         number_of_readers_note([picture]),
-        missing_images_note([picture]),
+        missing_images_note([picture], labels),
     ]
     # the caption names the only map
     columns = {"map": ""}
@@ -301,7 +301,7 @@ def method_label(labels: Labels, series: Sequence[Series], omitted_columns: Coll
         values = {"model": first.model, "seed": first.seed, "reader": first.reader}
         for column, value in values.items():
             if column not in omitted_columns and value is not None:
-                texts.append(value)
+                texts.append(labels.value(column, value))
     return ", ".join(texts)
 
 
@@ -410,10 +410,10 @@ def mask_legend_text_by_outline_kind(pictures: Sequence[Picture]) -> dict[str, s
     return {"mask": "Predicted mask"}
 
 
-def missing_images_note(pictures: Sequence[Picture]) -> str:
+def missing_images_note(pictures: Sequence[Picture], labels: Labels) -> str:
     """Return a sentence that names the cases without an image, "" if there are none."""
     without_image = [picture for picture in pictures if picture.grey is None]
-    cases = list(dict.fromkeys(picture.case for picture in without_image))
+    cases = list(dict.fromkeys(labels.value("case", picture.case) for picture in without_image))
     if not cases:
         return ""
     if len(without_image) == len(pictures):

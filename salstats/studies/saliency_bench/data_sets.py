@@ -114,7 +114,9 @@ def plot_truths(
         panels.append(panel)
         placed.append(PlacedPicture(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
     sheet = layout.sheet([layout.bands_of_row("")])
-    return overlay_figure(placed, sheet, labels=labels, notes=[missing_images_note(panels)], spacing=None)
+    return overlay_figure(
+        placed, sheet, labels=labels, notes=[missing_images_note(panels, labels)], spacing=None
+    )
 
 
 def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:

@@ -152,7 +152,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
         placed,
         layout.sheet([bands]),
         labels=labels,
-        notes=[missing_images_note(panels)],
+        notes=[missing_images_note(panels, labels)],
         spacing=None,
         legend_texts={"mask": "Smallest rectangle"},
     )

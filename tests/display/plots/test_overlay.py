@@ -273,6 +273,8 @@ def test_a_method_is_named_with_what_tells_its_series_apart():
     assert method_label(Labels(), [LRP]) == "LRP, resnet, 1"
     assert method_label(Labels(), [LRP], omitted_columns=("model",)) == "LRP, 1"
     assert method_label(Labels(), [LRP, replace(LRP, seed="2")]) == "LRP"
+    labels = Labels({"resnet": "ResNet-50", "seed": {"1": "first"}})
+    assert method_label(labels, [LRP]) == "LRP, ResNet-50, first"
 
 
 def test_absent_findings_are_named_up_to_a_few_and_each_once():
@@ -295,9 +297,15 @@ def test_the_number_of_readers_is_said_where_it_is_not_one():
 
 def test_cases_without_an_image_are_named_unless_none_has_one():
     without = pictured("b", grey=None)
-    assert missing_images_note([without, without]) == "Grey ground: no image was given."
-    assert missing_images_note([pictured(), without, without]) == "Grey ground: no image was given for b."
-    assert missing_images_note([pictured()]) == ""
+    labels = Labels()
+    assert missing_images_note([without, without], labels) == "Grey ground: no image was given."
+    assert (
+        missing_images_note([pictured(), without, without], labels)
+        == "Grey ground: no image was given for b."
+    )
+    assert missing_images_note([pictured()], labels) == ""
+    labels = Labels({"case": {"b": "Case 2"}})
+    assert missing_images_note([pictured(), without], labels) == "Grey ground: no image was given for Case 2."
 
 
 def test_stored_masks_have_their_own_name():
