@@ -25,6 +25,8 @@ _OVERHANG_MM = 2.2
 _EXPANSION = 0.03
 #: Breaks along a vertical axis may be closer by this factor: texts above each other are lower than wide.
 _VERTICAL_FACTOR = 1.6
+#: Most significant digits of the number of an axis of a single value.
+_SIGNIFICANT_DIGITS = 4
 #: Most decimals of a break, and relative error of a rounded number that is not visible.
 _MAX_DIGITS = 12
 _ROUNDING_TOLERANCE = 1e-6
@@ -78,9 +80,13 @@ def _max_n_steps(length_mm: float) -> int:
 def _round_numbers_within(limits: tuple[float, float], n_steps: int) -> list[float]:
     """Return round numbers within limits, about so many steps from the first to the last.
 
-    If three or more of them are integers, only these are returned.
+    If three or more of them are integers, only these are returned. Limits that are one number contain only
+    that, if it has few digits.
     """
     low, high = limits
+    if low == high:
+        is_round = np.isclose(float(f"{low:.{_SIGNIFICANT_DIGITS}g}"), low, rtol=_ROUNDING_TOLERANCE, atol=0)
+        return [float(low)] if is_round else []
     ticks = MaxNLocator(n_steps, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
     step = ticks[1] - ticks[0]
     # whole multiples of the step remove rounding errors, which would be shown at zero

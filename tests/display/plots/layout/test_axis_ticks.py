@@ -94,11 +94,17 @@ def test_a_logarithmic_axis_of_any_length_has_a_number_at_1(limits, length):
     assert limits[0] <= breaks[0] <= breaks[-1] <= limits[1]
 
 
-@pytest.mark.parametrize("value", [0.5, 3.0, 250.0])
+@pytest.mark.parametrize("value", [0.5, 3.0, 250.0, 0.3])
 def test_an_axis_of_one_value_has_it_as_its_only_number(value):
     limits = (value, value)
-    for breaks in (axis_breaks(limits), log_breaks(limits)):
+    for breaks in (axis_breaks(limits), log_breaks(limits), vertical_breaks(limits, 30.0)):
         assert breaks == pytest.approx([value])
+
+
+def test_an_axis_of_one_value_of_many_digits_has_no_number():
+    assert vertical_breaks((1 / 3, 1 / 3), 30.0) == []
+    assert vertical_breaks((-1234.0, -1234.0), 30.0) == [-1234.0]
+    assert vertical_breaks((0.0, 0.0), 30.0) == [0.0]
 
 
 def test_an_axis_without_room_for_two_texts_has_a_single_number_within_it():
