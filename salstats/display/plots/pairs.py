@@ -470,7 +470,7 @@ def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     smallest = pd.Series(_DOT_SIZE, index=distinct_dots.index).mask(n_dots <= _FEW_DOTS, _FEW_DOT_SIZE)
     share_of_dots = distinct_dots["n_equal"] / n_dots
     # `size` is a diameter, whose square is in proportion to the area
-    further_size = (_DOT_SIZE_OF_ALL - smallest) * np.sqrt(share_of_dots)
+    further_size: pd.Series = (_DOT_SIZE_OF_ALL - smallest) * share_of_dots**0.5
     opacity = (_FEW_DOTS / n_dots).clip(*_DOT_ALPHAS)
     return distinct_dots.assign(
         size=smallest + further_size.where(is_binary, 0.0), alpha=opacity.mask(is_binary, _BINARY_ALPHA)
