@@ -238,3 +238,17 @@ def test_panels_of_distances_say_that_smaller_is_better():
         "IoU",
         "95th-percentile Hausdorff distance (smaller is better)",
     ]
+
+
+@pytest.mark.parametrize("by", [["method"], ["method", "task"]])
+def test_boxes_lie_around_the_middle_of_their_room(by):
+    figure = ss.plot_box(SCORES.query("metric == 'iou' and method != 'occlusion'"), by=by)
+    bodies = nth_data(figure, BODIES)
+    assert ((bodies["ymin"] + bodies["ymax"]) / 2).tolist() == pytest.approx(list(bodies["y"]))
+    assert nth_data(figure, MEANS)["y"].tolist() == pytest.approx(list(bodies["y"]))
+    # methods that share a row lie as far above as below its middle
+    middles = bodies.groupby(by[-1])["y"].mean()
+    assert sorted(middles) == pytest.approx(sorted(scale(figure, "y").breaks))
+    # the median goes from edge to edge of the box
+    ends = figure.layers[MEDIANS].mapping
+    assert (ends["y"], ends["yend"]) == ("ymin", "ymax")

@@ -266,3 +266,16 @@ def test_numbers_stay_in_their_tiles_names_apart_and_pages_whole(name, width):
 def test_what_cannot_be_drawn_is_said(frame, options, error, expected):
     with raises(error, **expected):
         ss.plot_correlation(frame, **options)
+
+
+def test_one_panel_is_a_column_wide_where_its_numbers_are_legible():
+    def width_mm(n_variables, **options):
+        names = [f"v{number}" for number in range(n_variables)]
+        return 25.4 * ss.plot_correlation(matrix(names), **options).theme.getp("figure_size")[0]
+
+    # tiles of 7.5 mm beside names of about 7 mm: ten fit 89 mm, and eleven do not
+    assert width_mm(11) == pytest.approx(89)
+    assert width_mm(13) == pytest.approx(183)
+    assert width_mm(13, width=100) == pytest.approx(100)
+    two_groups = pd.concat([matrix(task="a"), matrix(task="b")])
+    assert 25.4 * ss.plot_correlation(two_groups).theme.getp("figure_size")[0] == pytest.approx(183)

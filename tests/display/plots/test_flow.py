@@ -191,8 +191,10 @@ def test_bad_input_gets_a_sentence():
         ss.plot_flow(SCORES)
     with raises(SalstatsError, column="stage", value=0):
         ss.plot_flow(FLOW[FLOW["stage"] != "file"])
-    with raises(ValueRangeError, option="width", value=40, message="60"):
-        ss.plot_flow(FLOW, width=40)
+    for width in (40, 59.9):
+        with raises(ValueRangeError, option="width", value=width, message="60"):
+            ss.plot_flow(FLOW, width=width)
+    assert ss.plot_flow(FLOW, width=60).theme.getp("figure_size")[0] == pytest.approx(60 / 25.4)
     scores = SCORES.query("metric == 'iou' and task == 'Edema'")
     tasks = [scores.head(3 + i).assign(task=f"t{i:02d}") for i in range(60)]
     with raises(SalstatsError, option="flow", value=60, hint="keep some of them, or take by='metric'"):

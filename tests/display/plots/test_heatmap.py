@@ -7,6 +7,7 @@ from display.plots.estimate_figures import caption, estimates, layer_data, layer
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.plots.layout.theme import LINE_MM
 from salstats.errors import SalstatsError
 
 TASKS = ["Edema", "Nodule"]
@@ -181,3 +182,22 @@ def test_tiles_fill_their_panel_unless_they_are_of_the_greatest_width():
         for width in (120, 150)
     }
     assert unused[150] - unused[120] == pytest.approx(30)
+
+
+def test_a_tile_is_as_high_as_the_lines_of_its_numbers_and_of_its_name():
+    def heights(frame, **options):
+        figure = ss.plot_heatmap(frame, **options)
+        height = layers(figure, "geom_tile")[0].geom.aes_params["height"]
+        n_lines = max(text.count("\n") + 1 for text in scale(figure, "y").labels)
+        return height, n_lines * LINE_MM
+
+    number, name = heights(means([0.2, 0.3, 0.4, 0.6]))
+    assert name < number < 2 * LINE_MM
+    limits = {"conf_low": 0.1, "conf_high": 0.7, "conf_level": 0.95, "interval": "percentile"}
+    number_and_limits, _ = heights(means([0.2, 0.3, 0.4, 0.6], **limits))
+    assert 2 * LINE_MM < number_and_limits < 3 * LINE_MM
+    long = "A finding whose name takes three lines at the left of a tile of one line"
+    tile, names = heights(means([0.2, 0.3, 0.4, 0.6]), labels={"Edema": long}, width=89)
+    assert names >= 2 * LINE_MM
+    # gaps of 4 % between tiles
+    assert tile / 0.96 == pytest.approx(names + 0.6)

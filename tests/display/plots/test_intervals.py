@@ -306,6 +306,11 @@ def test_bars_beyond_the_limits_end_in_arrows():
     # marks, and arrows to the left and to the right
     assert len(layers(figure, "geom_point")) >= 3
     assert "Bars that end in an arrow go on beyond the axis." in caption(figure)
+    # no estimate is beyond the axis, and the numbers of those that are stand in the caption
+    assert "0.330" not in caption(figure)
+    cut = ss.plot_intervals(estimates(metrics=["iou"]), limits=(0.25, 0.325))
+    assert "0.330 (0.230, 0.430)" in caption(cut)
+    assert "0.320" not in caption(cut)
 
 
 def test_four_panels_stand_in_a_square_and_five_in_rows_of_three():

@@ -207,3 +207,21 @@ def test_a_word_of_a_title_that_fits_the_panel_is_not_broken():
     assert figure.facet._nrow == 4
     titles = [text.split() for text in drawn_texts(figure) if "IoU" in text]
     assert ["Cardiomegaly,", "IoU"] in titles
+
+
+def test_dots_of_differences_are_spread_at_the_left_and_those_of_hits_stand_below_each_other():
+    scores = SCORES.query("task == 'Edema'")
+    figure = ss.plot_pairs(scores, ss.difference(scores, reference="human", interval="t"))
+    dots = layer_data(figure, "geom_point", 1)
+    left = dots["place"] - dots["x"]
+    hits = left[dots["binary"]]
+    others = left[~dots["binary"]]
+    assert (others.min(), others.max()) == pytest.approx((0.1, 0.36), abs=0.01)
+    assert hits.tolist() == pytest.approx([(0.1 + 0.36) / 2] * len(hits))
+    # five times as large as the smallest dot would be a dot of all pairs; its area shows the share of pairs
+    share = dots["n_equal"] / dots["n_dots"]
+    size = dots["size"]
+    for _, of_method in dots[dots["binary"]].groupby(["panel", "mark"], observed=True):
+        assert share[of_method.index].sum() == pytest.approx(1)
+        np.testing.assert_allclose(size[of_method.index], 0.7 + 4.3 * np.sqrt(share[of_method.index]))
+    assert set(size[~dots["binary"]]) == {0.7}

@@ -217,6 +217,19 @@ def test_rows_of_ranks_stand_from_the_best_down_with_room_for_half_a_blob():
     assert list(scale(figure, "x").breaks) == [1, 2, 3]
 
 
+def test_blobs_of_6_mm_at_both_ends_lie_within_a_narrow_axis():
+    frame = ranks_by_hand().iloc[:0].reindex(range(10)).assign(metric="iou", estimate=range(1, 11))
+    frame["method"] = [f"m{number}" for number in range(10)]
+    axis_mm = {}
+    for width in (50, 60):
+        first, last = ss.plot_ranks(frame, width=width).coordinates.limits.x
+        margin = 1 - first
+        assert margin == pytest.approx(last - 10)
+        # half a blob, 3 mm, is the margin
+        axis_mm[width] = 3 * (last - first) / margin
+    assert axis_mm[60] - axis_mm[50] == pytest.approx(10)
+
+
 def test_tiles_have_the_p_value_with_the_decimals_that_its_level_needs():
     tests = pd.DataFrame(
         {

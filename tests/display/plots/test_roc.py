@@ -29,6 +29,9 @@ def test_each_task_is_a_panel_with_its_area():
     text = words(figure)
     for row in AREAS.itertuples():
         assert f"{row.estimate:.2f} ({row.conf_low:.2f}, {row.conf_high:.2f})" in text
+    # the letter "a", which plotnine draws as the key of texts, is not in the legend
+    [area_layer] = layers(figure, "geom_text")
+    assert not area_layer.show_legend
 
 
 def test_methods_are_lines_without_bands_where_there_are_many():
