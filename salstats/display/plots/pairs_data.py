@@ -98,6 +98,13 @@ def only_reference(estimates: Estimates) -> str:
             column="term",
         )
     references = estimates.distinct_values("reference")
+    if not references:
+        raise SalstatsError(
+            "differences names no reference",
+            hint=Message("take ", DIFFERENCE_CALL),
+            option="differences",
+            column="reference",
+        )
     if len(references) > 1:
         raise SalstatsError(
             f"differences are from {len(references)} references",

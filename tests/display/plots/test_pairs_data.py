@@ -159,6 +159,8 @@ def test_differences_of_other_kinds_are_errors():
         data_of(scores, ss.percent_decrease(scores, reference="gradcam"))
     with raises(SalstatsError, option="differences", column="reference"):
         data_of(SCORES, t_differences(SCORES, reference="all"))
+    with raises(SalstatsError, option="differences", column="reference"):
+        data_of(scores, differences.assign(reference=np.nan))
     with raises(SalstatsError, column="estimate"):
         data_of(scores, differences.assign(estimate=np.nan))
 

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
+from skimage.color import rgb2gray
 from tests_support import raises
 
 from salstats.display.plots.layout.picture_layer import (
@@ -16,6 +17,20 @@ from salstats.display.plots.layout.picture_layer import (
     map_style,
 )
 from salstats.errors import SalstatsError, ValueRangeError
+
+
+def test_only_of_colour_maps_that_begin_dark_the_lighter_part_is_used():
+    names = ["inferno", "viridis", "hsv", "spring", "coolwarm", "rainbow", "bwr", "Spectral", "Reds"]
+    n_dark = 0
+    for name in names:
+        colour_map = plt.get_cmap(name)
+        first, last = map_style(name, 0.6).colours_of(np.array([0.0, 1.0]))
+        used = np.array([0.0, 1.0])
+        if rgb2gray(np.array(colour_map(0.0)[:3])) < 0.2:
+            used = np.array([0.30, 0.95])
+            n_dark += 1
+        np.testing.assert_allclose([first, last], colour_map(used)[:, :3])
+    assert n_dark == 5
 
 
 def test_saliency_of_zero_leaves_the_image_as_it_is():
