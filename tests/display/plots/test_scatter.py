@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, scale, size_mm
+from matplotlib.colors import to_rgb
 from tests_support import raises, with_text_columns
 
 import salstats as ss
@@ -127,7 +128,11 @@ def test_correlations_stand_above_the_points_in_the_order_of_the_legend(scores, 
     assert len(texts) == len(correlations)
     for _, panel in texts.groupby("panel", observed=True):
         assert list(panel["group"]) == ["Human benchmark", "Grad-CAM", "Occlusion"]
-        assert panel["text"].str.count("\n").is_monotonic_increasing
+        # each text, and its key, begins below the lines of those above it
+        n_lines = panel["text"].str.lstrip().str.count("\n") + 1
+        n_lines_above = panel["text"].str.count("\n") + 1 - n_lines
+        assert n_lines_above.tolist() == [0, n_lines.iloc[0], n_lines.iloc[:2].sum()]
+        assert panel["key"].str.count("\n").tolist() == n_lines_above.tolist()
     assert "ρ: Spearman correlation (95% CI)." in caption(figure)
 
 
@@ -169,6 +174,21 @@ def test_an_undefined_correlation_is_a_dash(scores, correlations):
     figure = ss.plot_scatter(scores, "prob", "iou", correlations=bare)
     assert set(layer_data(figure, "geom_text")["text"].str.strip()) == {"ρ = —"}
     assert "95%" not in caption(figure)
+
+
+def test_an_interval_wider_than_its_panel_stands_below_the_coefficient():
+    rows = table(6, method=["a", "b"] * 3)
+    # numbers of correlations are shorter, and fit the narrowest figure in narrow letters
+    limits = {"conf_low": [-1000.61, 0.2], "conf_high": [-1000.18, 0.4]}
+    found = pd.DataFrame(
+        {"method": ["a", "b"], "x": "x", "y": "y", "term": "pearson", "estimate": [-1000.45, 0.3]}
+    )
+    figure = ss.plot_scatter(rows, "x", "y", correlations=found.assign(**limits), width=40)
+    lines = [text.split("\n") for text in layer_data(figure, "geom_text")["text"]]
+    assert [[line.strip() for line in of_method] for of_method in lines] == [
+        ["r = −1,000.45", "(−1,000.61, −1,000.18)"],
+        ["", "", "r = 0.30", "(0.20, 0.40)"],
+    ]
 
 
 def test_hits_are_rates_in_bins_with_their_intervals(scores):
@@ -217,6 +237,14 @@ def test_many_points_are_a_bitmap_and_very_many_are_counts_in_cells():
     inside = figure.data["x"].between(one["x"], one["x_end"], inclusive="left")
     inside &= figure.data["y"].between(one["y"], one["y_end"], inclusive="left")
     assert inside.sum() == one["count"]
+
+    def fill(frame):
+        return layers(ss.plot_scatter(frame, "x", "y"), "geom_rect")[0].geom.aes_params["fill"]
+
+    # cells of one method are blue, and grey where they hold points of several
+    several = table(6000, method=["a", "b"] * 3000)
+    assert to_rgb(fill(several))[0] == to_rgb(fill(several))[2]
+    assert fill(several) != fill(table(6000)) == fill(table(6000, method="a"))
 
 
 def test_a_figure_of_very_many_points_is_a_small_file(tmp_path):
