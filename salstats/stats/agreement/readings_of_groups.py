@@ -112,6 +112,8 @@ def _coded_rows_with_rater(scores: pd.DataFrame, over: str) -> ColumnCodes:
     The raters' column need not be a key column of scores frames.
     """
     frame = check_frame(scores)
+    if not isinstance(over, str):
+        raise ColumnError(Setting("over", over), " is not the name of one column", value=over)
     check_columns(frame, [over])
     if over in ("case", "dataset", "task", "score"):
         raise ColumnError(

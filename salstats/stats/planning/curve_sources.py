@@ -53,12 +53,18 @@ _FEWEST_UNITS = 6
 def _margin_bounds_around_effect(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
     """Return the lower and upper bound of the margin of a metric, or None without a margin.
 
-    An effect outside the margin raises ValueRangeError.
+    `metric` is empty where it is not known. An effect outside the margin raises ValueRangeError.
     """
     if plan.margin is None:
         return None
     margin = plan.margin
     if isinstance(margin, Mapping):
+        if not metric:
+            raise SalstatsError(
+                Setting("margin"),
+                " is given by metric, and this plan names no metric",
+                hint="give one number, or a pair of bounds",
+            )
         if metric not in margin:
             raise SalstatsError(
                 Setting("margin"),

@@ -73,6 +73,7 @@ def test_repeats_are_for_limits_of_agreement(values, reference):
         (lambda d: d, {"unit": "reader"}, ColumnError, {"option": "unit", "rows": (30,), "match": "c000"}),
         (lambda d: d, {"by": ["reader"]}, ColumnError, {"option": "over", "value": "reader", "choices": ()}),
         (lambda d: d, {"over": "case"}, ColumnError, {"option": "over", "value": "case"}),
+        (lambda d: d, {"over": ["reader"]}, ColumnError, {"option": "over", "value": ["reader"]}),
         (lambda d: d, {"over": "raeder"}, ColumnError, {"column": "raeder", "match": "'reader'"}),
         (lambda d: d, {"kind": "kappa"}, ValueRangeError, {"option": "kind", "value": "kappa"}),
         (lambda d: d, {"scale": "ordinal"}, ValueRangeError, {"option": "scale", "match": "krippendorff"}),

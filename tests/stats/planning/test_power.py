@@ -446,6 +446,19 @@ def test_what_cannot_be_planned_is_refused(patients, options, error, fields):
             SalstatsError,
             {"match": "leave nothing"},
         ),
+        # Parameters name no metric.
+        (
+            {"sd": 0.2},
+            {"effect": 0, "margin": {"iou": 0.1}},
+            SalstatsError,
+            {"option": "margin", "column": None},
+        ),
+        (
+            VAN_DYKE,
+            {"term": "mrmc", "n_readers": 5, "effect": 0, "margin": {"auc": 0.1}},
+            SalstatsError,
+            {"option": "margin", "column": None},
+        ),
         ({"sd_difference": 0.2}, {"n_cases": []}, ValueRangeError, {"option": "n_cases", "value": []}),
         ({"sd_difference": 0.2}, {"effect": []}, ValueRangeError, {"option": "effect", "value": []}),
         (
