@@ -7,7 +7,7 @@ from agreement_readings import alone, frame_of
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import Setting, ValueRangeError
+from salstats.errors import SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas, krippendorff
 from salstats.stats.agreement.readings import equal_row_weights
@@ -364,3 +364,35 @@ def test_a_pair_of_readers_that_shares_one_case_has_no_estimate(values):
         found = ss.agreement(frame_of(gaps), kind="bland-altman")
     assert found.groupby("pair")["estimate"].count().to_dict() == {"r0 - r1": 0, "r0 - r2": 3, "r1 - r2": 3}
     assert found.groupby("pair")["n_cases"].first().to_list() == [1, 16, 15]
+
+
+@pytest.mark.parametrize("kind", ["cohen", "bland-altman"])
+def test_a_pair_of_readers_without_a_case_in_common_is_undefined(kind):
+    # r0 and r2 have half of the cases each, r1 has all of them.
+    rng = np.random.default_rng(6)
+    ratings = rng.integers(0, 3, (24, 3)).astype(float)
+    ratings[:12, 0] = np.nan
+    ratings[12:, 2] = np.nan
+    n_terms = 3 if kind == "bland-altman" else 1
+    with pytest.warns(SalstatsWarning) as caught:
+        found = ss.agreement(frame_of(ratings), kind=kind)
+    undefined = found["estimate"].isna()
+    assert found.loc[undefined, "pair"].tolist() == ["r0 - r2"] * n_terms
+    assert found.loc[undefined, "n"].tolist() == [0] * n_terms
+    (warning,) = [w.message for w in caught if "estimate" in (w.message.column, w.message.option)]
+    assert warning.rows == tuple(np.flatnonzero(undefined))
+    # There are no readings that another linking would compare.
+    assert not any(w.message.option == "linked" for w in caught)
+
+
+def test_the_rows_of_a_warning_are_those_of_the_undefined_coefficients():
+    # Raters who give the same score to every case differ from each other only: ICC(2) is 0, ICC(3) is 0 / 0.
+    constant = np.tile([0.25, 0.5, 0.75], (8, 1))
+    varying = np.random.default_rng(7).random((8, 3))
+    scores = pd.concat([frame_of(varying, method="a"), frame_of(constant, method="b")])
+    with pytest.warns(SalstatsWarning) as caught:
+        found = ss.agreement(scores, form=["icc2", "icc3"])
+    assert found["estimate"].isna().tolist() == [False, False, False, True]
+    assert found["estimate"][2] == pytest.approx(0, abs=1e-12)
+    (warning,) = [w.message for w in caught if w.message.column == "estimate"]
+    assert warning.rows == (3,)

@@ -233,6 +233,18 @@ def test_adjusted_verdicts_go_with_adjusted_p_values(three_methods):
     assert found["verdict"].isna().tolist() == [True, True, True, False, False, False, True]
 
 
+@pytest.mark.parametrize(("reference", "shift", "verdict"), [("A", 0.5, "higher"), ("B", 0.5, "lower")])
+def test_limits_that_exclude_zero_make_a_difference_lower_or_higher(reference, shift, verdict, rated):
+    scores = rated.assign(score=rated["score"] + shift * (rated["method"] == "B"))
+    found = ss.mrmc(scores, reference=reference)
+    row = the(found, "difference")
+    assert row["conf_low"] > 0 or row["conf_high"] < 0
+    assert row["verdict"] == verdict
+    assert row["estimate"] == pytest.approx(row["method_mean"] - row["reference_mean"])
+    # Means have limits without 0, and no verdict.
+    assert found.loc[found["term"] != "difference", "verdict"].isna().all()
+
+
 def test_bootstrapped_covariances_leave_adjustment_as_it_is(rated):
     options = {"figure": "auc", "label": "truth", "covariance": "bootstrap", "n_replicates": 50}
     found = ss.mrmc(rated, **options, adjust="holm")
