@@ -161,7 +161,7 @@ def _values_by_key(
         return {}
     if isinstance(option_value, Mapping):
         values = {
-            _task_and_method(key): _number_or_threshold_name(value, option)
+            _task_and_method(key, option): _number_or_threshold_name(value, option)
             for key, value in option_value.items()
         }
         return _checked_values_with_default_threshold(values, option, study, may_be_incomplete)
@@ -229,12 +229,23 @@ def _no_value_error(values: ValuesByKey, option: str, task: str, series: Series)
     )
 
 
-def _task_and_method(key: Any) -> Key:
+def _task_and_method(key: Any, option: str) -> Key:
     """Return the key of a mapping, a task or a pair of task and method, as task and method."""
     if not isinstance(key, tuple):
-        key = (key, None)
-    task, method = (None if name is None else str(name) for name in key)
-    return task, method
+        return _text_or_none(key), None
+    if len(key) != 2:
+        raise SalstatsError(
+            Setting(option), f": key {key!r} must be a task or (task, method)", option=option, value=key
+        )
+    task, method = key
+    return _text_or_none(task), _text_or_none(method)
+
+
+def _text_or_none(name: Any) -> str | None:
+    """Return a name as text; None, which stands for all tasks or methods, stays None."""
+    if name is None:
+        return None
+    return str(name)
 
 
 def _is_threshold_name(value: object, option: str) -> bool:

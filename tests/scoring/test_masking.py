@@ -36,6 +36,13 @@ def test_the_value_of_the_series_precedes_that_of_its_method_and_of_all():
     assert value_for_task_and_series({("Edema", None): 1}, "Nodule", RISE) is None
 
 
+@pytest.mark.parametrize("option", ["threshold", "cutoff", "smooth"])
+def test_a_key_is_a_task_or_a_task_and_a_method(study, option):
+    key = ("Edema", "rise", "cnn")
+    with raises(SalstatsError, option=option, value=key):
+        mask_rule(study, **{option: {key: 0}})
+
+
 def test_no_cutoff_applies_to_masks_of_people(study):
     rule = mask_rule(study, cutoff=0.3)
     assert rule.setting("Edema", RISE).cutoff == 0.3
