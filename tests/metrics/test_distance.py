@@ -253,6 +253,14 @@ def test_mask_and_truth_may_be_exchanged_and_a_mask_agrees_with_itself(metric):
             assert KERNELS[metric](mask, mask) == 0
 
 
+def test_a_distance_has_no_largest_value_and_a_share_of_the_outlines_is_at_most_1():
+    for name in (*KERNELS, "nsd"):
+        metric = METRICS[name]
+        assert (metric.low, metric.true_zero, metric.is_length) == (0, True, name != "nsd")
+        assert metric.high == (1 if name == "nsd" else np.inf)
+    assert METRICS["nsd"].larger_is_better
+
+
 @pytest.mark.parametrize("metric", KERNELS)
 def test_distances_grow_as_a_mask_moves_away(metric):
     truth = np.zeros((20, 60), bool)

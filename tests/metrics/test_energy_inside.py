@@ -7,6 +7,7 @@ from tests_support import raises
 from salstats.errors import ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.energy_inside import energy
+from salstats.metrics.registry import METRICS
 
 #: Sums of at most some thousand float64 numbers from 0 to 1 in two orders, and their ratio.
 ROUNDING = 1e-12
@@ -77,6 +78,8 @@ def test_all_of_it_inside_is_1_and_none_of_it_is_0():
     assert energy(saliency, inside) == 1
     assert energy(saliency, ~inside) == 0
     assert energy(saliency, np.ones((90, 90), bool)) == 1
+    metric = METRICS["energy"]
+    assert (metric.low, metric.high, metric.direction, metric.true_zero) == (0, 1, 1, True)
 
 
 @pytest.mark.parametrize("saliency", [np.zeros((3, 3)), np.full((3, 3), -1.0)])

@@ -358,6 +358,16 @@ def test_only_a_share_and_a_divergence_have_a_true_zero():
     assert {metric for metric in AGAINST_DENSITY if METRICS[metric].true_zero} == {"sim", "kl"}
 
 
+def test_ranges_are_those_of_the_definitions():
+    # a difference of two correlations lies from -2 to 2
+    ranges = {"ncc": (-1, 1), "sncc": (-2, 2), "auc": (0, 1), "sauc": (0, 1), "sim": (0, 1)}
+    ranges |= {"kl": (0, np.inf), "emd": (0, np.inf)}
+    assert {name: (METRICS[name].low, METRICS[name].high) for name in ranges} == ranges
+    # the work of moving one density onto another: 0 if they are equal
+    assert METRICS["emd"].direction == -1
+    assert METRICS["emd"].true_zero
+
+
 def test_the_registry_scores_a_map_against_each_of_several_densities():
     saliency, bias, *densities = np.random.default_rng(4).random((4, 5, 6))
     ranked, together = RankedMap(saliency), Densities(densities, (5, 6))

@@ -8,8 +8,10 @@ from hypothesis.extra.numpy import arrays
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
+from salstats.metrics.densities import Densities
 from salstats.metrics.fixation import auc
 from salstats.metrics.fixation_points import auc_judd, auc_points, information_gain, nss, sauc_points
+from salstats.metrics.ranks import RankedMap
 from salstats.metrics.registry import METRICS
 
 #: Sums over some 10000 pixels in another order.
@@ -269,6 +271,29 @@ def test_the_registry_says_in_which_direction_it_is_better(name):
     good, bad = AT_POINTS[name](saliency, [(3, 4), (3, 2)]), AT_POINTS[name](saliency, [(0, 0), (0, 3)])
     assert (good > bad) == METRICS[name].larger_is_better
     assert "points" in METRICS[name].needs
+
+
+@pytest.mark.parametrize("name", AT_POINTS)
+def test_areas_lie_from_0_to_1_and_the_others_have_no_bounds_and_chance_is_no_true_zero(name):
+    metric = METRICS[name]
+    bounds = (0, 1)
+    if name in ("nss", "information_gain"):
+        bounds = (-np.inf, np.inf)
+    assert (metric.low, metric.high) == bounds
+    assert not metric.true_zero
+
+
+def test_registered_kernels_take_a_sorted_map_and_a_floor_by_hand():
+    # the 3 beats two of three pixels and ties with itself, the 1 ties with itself
+    ranked = RankedMap([[1.0, 2.0, 3.0]])
+    assert METRICS["auc_points"].kernel(ranked, np.array([[0, 2], [0, 0]])) == pytest.approx(
+        (2.5 + 0.5) / 2 / 3
+    )
+    gain, bias = METRICS["information_gain"].kernel, Densities(np.ones((1, 2)), (1, 2))
+    # half of the range is added to each pixel: of 0 to 3, and of -1 to 3 to the map raised to 0
+    assert gain(np.array([[1.0, 3.0]]), [(0, 0)], bias, floor=0.5) == pytest.approx(np.log2(2.5 / 7 / 0.5))
+    assert gain(np.array([[-1.0, 3.0]]), [(0, 0)], bias, floor=0.5) == pytest.approx(np.log2(2 / 8 / 0.5))
+    assert gain(np.array([[1.0, 3.0]]), [(0, 0)], bias) == pytest.approx(np.log2(1 / 4 / 0.5))
 
 
 # --- bad arguments
