@@ -107,16 +107,21 @@ class MapPlan:
         settings: dict[Series | SeriesAndTask, str] = {}
         digests = [network.digest(load(network)) for network, _ in self.members]
         for (network, outputs), digest in zip(self.members, digests, strict=True):
-            source = f"network {digest}" if self.ensemble is None else self._ensemble_text(digests)
-            # the options of an ensemble are those of all its members
-            networks = [network] if self.ensemble is None else [member for member, _ in self.members]
+            if self.ensemble is None:
+                source = f"network {digest}"
+                networks = [network]
+            else:
+                source = self._ensemble_text(digests)
+                # the options of an ensemble are those of all its members
+                networks = [member for member, _ in self.members]
             for method in self.methods:
                 text = self._method_text(networks, method, source)
                 for seed in self.repeat_seeds(method):
                     series = self.series(network, method, seed)
                     settings[series] = text
                     if method.record.random:
-                        settings[series] += f", seed {self.seed if seed is None else seed}"
+                        drawn_from = self.seed if seed is None else seed
+                        settings[series] += f", seed {drawn_from}"
                     for task, output in outputs.items():
                         # the members of an ensemble share a series: their outputs are listed together
                         earlier_outputs = settings.get((series, task), "output")
@@ -149,11 +154,12 @@ class MapPlan:
 
         If the networks answer for different tasks, it identifies the tasks, too.
         """
-        member_tasks = [sorted(outputs) for _, outputs in self.members]
+        tasks_by_member = [sorted(outputs) for _, outputs in self.members]
         # a list of networks for each task makes a different ensemble of every task; with one list for all
         # tasks, tasks may be added later
-        differ = any(tasks != member_tasks[0] for tasks in member_tasks)
-        text = repr((self.scale, digests, member_tasks if differ else []))
+        if all(tasks == tasks_by_member[0] for tasks in tasks_by_member):
+            tasks_by_member = []
+        text = repr((self.scale, digests, tasks_by_member))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return f"mean of {len(self.members)} networks {digest}, scale {self.scale}"
 
@@ -261,7 +267,9 @@ def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
         if str(label_by_pair.setdefault((case, task), value)) != str(value):
             raise SalstatsError(f"{name} has two that differ", option="labels", value=(case, task))
     labelled_tasks = {task for _, task in label_by_pair}
-    plan_tasks = {task for _, outputs in plan.members for task in outputs}
+    plan_tasks: set[str] = set()
+    for member in plan.members:
+        plan_tasks |= member.outputs.keys()
     if labelled_tasks and labelled_tasks.isdisjoint(plan_tasks):
         raise SalstatsError(
             Setting("labels"),

@@ -296,7 +296,9 @@ class _MapRun(NamedTuple):
         for first in range(0, len(names), step):
             group = names[first : first + step]
             missing = self._missing_maps_by_method_and_seed(group, member)
-            cases_to_make = {case for maps in missing for case, _ in maps.pairs}
+            cases_to_make: set[str] = set()
+            for missing_maps in missing:
+                cases_to_make |= {case for case, _ in missing_maps.pairs}
             ordered = [case for case in group if case in cases_to_make]
             for same_shape in images.grouped_by_shape(ordered, network.preparation):
                 network_images = NetworkImages(

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, is_dataclass
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -244,7 +245,7 @@ def _distinct_networks(
     """Return each network once, checked to have its own name."""
     listed: list[Any]
     if isinstance(networks, Mapping):
-        listed = [network for group in networks.values() for network in group]
+        listed = list(chain.from_iterable(networks.values()))
     elif isinstance(networks, Network | nn.Module):
         # a module by itself is an error below
         listed = [networks]

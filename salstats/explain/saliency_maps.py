@@ -343,16 +343,18 @@ def identical_image_groups_and_image_seeds(
         if seed_by_image.dtype.kind not in "iu" or seed_by_image.min() < 0:
             raise ValueRangeError(Setting("seeds"), " must be whole numbers from 0 up, one per image")
     generator = as_generator(rng)
-    separate_passes = record.kind == GRADIENT and not record.random
-    groups = (
-        [[index] for index in range(n)] if separate_passes else groups_of_equal_images(images, seed_by_image)
-    )
+    if record.kind == GRADIENT and not record.random:
+        groups = [[index] for index in range(n)]
+    else:
+        groups = groups_of_equal_images(images, seed_by_image)
     if seed_by_image is not None:
         return groups, seed_by_image
-    call_seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
+    call_seed: Any = rng
+    if isinstance(rng, np.random.Generator):
+        call_seed = generator.integers(2**63)
     seed_by_image = np.zeros(n, np.uint64)
     for group in groups:
-        state = np.random.SeedSequence([call_seed, group[0]]).generate_state(1, np.uint64)
+        state = np.random.SeedSequence([int(call_seed), group[0]]).generate_state(1, np.uint64)
         # 63 bits, which torch's generators take too
         seed_by_image[group] = state >> np.uint64(1)
     return groups, seed_by_image

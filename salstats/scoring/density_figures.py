@@ -83,7 +83,9 @@ def plot_densities(
     scale_end = largest / 10.0**exponent
 
     max_columns = _MAX_COLUMNS_WIDE if width >= _WIDE_MM else _MAX_COLUMNS_NARROW
-    widest_word = max(text_width_mm(word, bold=True) for name in maps for word in name.split())
+    # a panel is wide enough for the widest word of all titles
+    words = " ".join(maps).split()
+    widest_word = max(text_width_mm(word, bold=True) for word in words)
     n_fitting = int((width - 2 * _EDGE_MM + _GAP_MM) // (widest_word + _TITLE_PADDING_MM + _GAP_MM))
     max_columns = max(min(max_columns, n_fitting), 1)
     n_panel_rows = math.ceil(len(maps) / max_columns)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -266,8 +267,8 @@ def plot_gallery(
             overlay_picture(case_by_name[row.case], row.task, name, series, options) for row in rows
         ]
     if scale == "shared":
-        all_pictures = [picture for column in pictures.values() for picture in column]
-        style = replace(style, limits=saliency_range(all_pictures))
+        all_pictures = chain.from_iterable(pictures.values())
+        style = replace(style, limits=saliency_range(list(all_pictures)))
     if with_image:
         first_column = next(iter(pictures.values()))
         pictures = {
