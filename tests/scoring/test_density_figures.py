@@ -52,6 +52,50 @@ def test_pictures_stand_in_rows_that_fit_the_width(width, columns):
     figure.draw()
 
 
+@pytest.mark.parametrize(
+    ("titles", "shape", "width", "columns"),
+    [
+        (["A", "B", "C"], (30, 40), 183, 3),
+        (["A", "B", "C", "D", "E"], (40, 30), 183, 5),
+        (["A", "B", "C", "D", "E", "F"], (30, 40), 183, 3),
+        (
+            ["A method", "Another with a name of several words, which needs two lines or three"],
+            (30, 40),
+            89,
+            2,
+        ),
+        # the longest word of a title is wider than a third of the figure
+        (["Pneumonoultramicroscopicsilicovolcanoconiosis", "B", "C"], (30, 40), 183, 2),
+        (["Pneumonoultramicroscopicsilicovolcanoconiosis", "B"], (30, 40), 50, 1),
+    ],
+)
+def test_panels_fill_the_figure_and_keep_the_shape_of_the_image(titles, shape, width, columns):
+    maps = dict.fromkeys(titles, np.full(shape, 1 / np.prod(shape)))
+    drawn = plot_densities(maps, width=width, notes=["Case a."]).draw()
+    drawn.draw_without_rendering()
+    inches = drawn.get_size_inches()
+    boxes = [axis.get_position() for axis in drawn.axes]
+    left, right = (
+        np.array([getattr(box, side) for box in boxes]) * inches[0] * MM_PER_INCH for side in ("x0", "x1")
+    )
+    low, high = (
+        np.array([getattr(box, side) for box in boxes]) * inches[1] * MM_PER_INCH for side in ("y0", "y1")
+    )
+    assert len(np.unique(left.round(1))) == columns
+    # all panels are of one size, with the proportions of the image
+    np.testing.assert_allclose((high - low) / (right - left), shape[0] / shape[1], rtol=0.01)
+    # and they would be narrower if the height of the figure left too little room for titles and caption
+    assert left.min() == pytest.approx(width - right.max(), abs=0.1)
+    assert left.min() < 2
+    if columns > 1:
+        gaps = left[1:columns] - right[: columns - 1]
+        np.testing.assert_allclose(gaps, 2, atol=0.1)
+    # no more room than for the lines of a title above, and for the scale and the caption below
+    n_lines = 3 if any(" " in title for title in titles) else 1
+    assert inches[1] * MM_PER_INCH - high.max() < 6 + 4 * n_lines
+    assert low.min() < 16
+
+
 def test_maps_lie_over_the_image_and_a_panel_without_one_shows_it():
     image = np.tile(np.linspace(0, 1, 40, dtype=np.float32), (30, 1))
     one = np.zeros((30, 40))

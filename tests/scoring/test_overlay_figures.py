@@ -231,6 +231,19 @@ def test_the_image_alone_stands_before_the_maps_and_needs_no_score():
     assert "Absent" not in caption(overlay)
 
 
+def test_a_picture_beside_its_image_is_printed_with_half_as_many_pixels():
+    truth = np.zeros((600, 600), bool)
+    truth[100:300, 100:300] = True
+    large = ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): np.eye(6)})
+    sides = []
+    for with_image in (False, True):
+        figure = plot_overlay(large, "a", width=40, with_image=with_image)
+        (pictures,) = [one.geom.params["pictures"] for one in figure.layers if "pictures" in one.geom.params]
+        sides.append(max(picture.shape[1] for picture in pictures.values()))
+    # less by the gap between the two
+    assert 2 < sides[0] / sides[1] < 2.3
+
+
 def test_outlines_alone_have_no_scale_of_colours():
     figure = plot_overlay(STUDY, "a", "Edema", alpha=0)
     assert not [one for one in figure.scales if "fill" in one.aesthetics]
