@@ -10,6 +10,7 @@ from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
+from salstats.cli.signatures import keyword_arguments
 from salstats.cli.sources import CommandRun, _study_options
 from salstats.display.tables.notes import metric_notes
 from salstats.readers.formats import FORMATS
@@ -99,6 +100,16 @@ def test_help_names_the_formats_of_options_that_a_folder_of_the_default_format_d
         formats = [name for name, of_format in parameters.items() if option.name in of_format]
         prefix = f"{', '.join(formats)}: "
         assert option.typer_info.help.startswith(prefix) == ("chexlocalize" not in formats), option.name
+
+
+def test_a_study_is_read_with_the_options_of_every_format_which_take_none_where_a_format_does():
+    options = {option.name: option for option in _study_options()}
+    assert {"format", "cases", "maps", "masks", "truth", "human", "task"} <= set(options)
+    # None is the default of one format, and turns off the default of another
+    patient_from = options["patient_from"]
+    assert keyword_arguments([patient_from], {"patient_from": "none"}) == {"patient_from": None}
+    assert keyword_arguments([patient_from], {"patient_from": "(p)"}) == {"patient_from": "(p)"}
+    assert keyword_arguments([patient_from], {"patient_from": None}) == {}
 
 
 def run_of(function, output=None):
