@@ -433,6 +433,7 @@ def _slots_on_how_methods_were_compared(frames: ReportFrames, wording: Wording) 
         decreases = frames.estimates("decrease")
         without_zero = set(differences.distinct_values("metric")) - set(decreases.distinct_values("metric"))
         slots["decrease"] = _CONDITION_HOLDS
+        slots["tested_decrease"] = _condition_slot(differences.has_p_values)
         slots["averaged_decrease"] = _condition_slot(decreases.is_over_tasks.any())
         if without_zero:
             slots["without_zero"] = wording.metrics(wording.labels.order("metric", sorted(without_zero)))

@@ -110,7 +110,7 @@ TEMPLATE = (
             "The method with the best mean {best_metric} was compared with each of the others{on_pairs}."
         ),
         Sentence("{test}"),
-        Sentence("Percentage decreases have the P values of the differences.", condition="decrease"),
+        Sentence("Percentage decreases have the P values of the differences.", condition="tested_decrease"),
         Sentence("{adjusted}"),
         Sentence(
             "Those of the best method were adjusted by Bonferroni's procedure over the {n_others} "

@@ -58,6 +58,11 @@ def test_bounds_are_the_largest_changes_that_undefined_scores_could_make():
     hits = mean_row("gradcam", 0.25, metric="hit", n=10, n_missing=40)
     text = said("means", frame(*rows, distance, hits))
     assert f"{changes} and at most 0.200 lower or 0.600 higher on hit rate." in text
+    # a task without any defined score is no part of an average, which could be anything with it
+    undefined = mean_row("lime", np.nan, n=0, n_missing=50)
+    assert f"means would have been {changes}; this leaves out" in said("means", frame(*rows[:2], undefined))
+    without_scores = mean_row("lime", np.nan, n=0, n_missing=0)
+    assert "this leaves out" not in said("means", frame(*rows[:2], without_scores))
     assert "Had every undefined score" not in said("means", frame(*rows[2:]))
     assert "Had every undefined score" not in said("means", frame(*rows).assign(weights="unit"))
 

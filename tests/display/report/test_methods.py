@@ -423,9 +423,10 @@ def test_of_two_kinds_of_intervals_or_tests_in_a_frame_the_rows_are_counted():
 def test_differences_without_p_values_have_no_adjustment():
     row = contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", term="difference", test="none")
     bare = frame(row).drop(columns=["p_value", "p_adjusted", "n_tests", "procedure"])
-    text = told(difference=bare)
+    text = told(difference=bare, decrease=bare.assign(term="percent_decrease"))
     assert "multiple tests" not in text
     assert "needed no adjustment" not in text
+    assert "P values of the differences" not in text
 
 
 def test_notes_of_metrics_follow_the_outcomes():
