@@ -212,9 +212,13 @@ def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     seen = read(ss.table_decrease(most))
     assert seen.underline == {("Edema", 3), ("Edema", 8)}
     assert "Underlined: not significant; all others are (95% CI of the decrease excludes 0)." in seen.note
-    none = read(ss.table_decrease(iou.assign(verdict="inconclusive")))
+    table_of_none = ss.table_decrease(iou.assign(verdict="inconclusive"))
+    none = read(table_of_none)
     assert not none.underline
     assert "None is significant (95% CI of the decrease excludes 0)." in none.note
+    # as text a table has no marks, so that only what needs none is explained
+    assert "None is significant" in str(table_of_none)
+    assert "Underlined" not in str(ss.table_decrease(iou))
 
 
 @pytest.mark.parametrize(("verdict", "words"), [("lower", "is"), ("inconclusive", "is not")])
@@ -379,8 +383,22 @@ def test_effect_sizes_stand_beside_the_differences_and_are_named():
     shown = [f"{abs(row[c]):.2f}" for c in ("effect", "effect_low", "effect_high")]
     assert all(number in html for number in shown)
     assert "Cohen&#x27;s d_av" in html or "Cohen's d_av" in html
+    assert "clustered by patient" in str(ss.table_decrease(found.assign(unit="patient")))
+    assert "standard errors clustered" not in str(ss.table_decrease(found.assign(unit=None)))
     without = ss.table_decrease(ss.difference(scores, reference="human")).as_raw_html()
     assert "d_av" not in without
+
+
+def test_bounds_of_undefined_scores_have_a_column_and_a_note(scores, read):
+    found = ss.difference(scores, reference="human", by="metric", interval="cr2")
+    bounds = ss.missing_bounds(found)
+    seen = read(ss.table_decrease(bounds))
+    row = bounds.query("metric == 'iou' and method == 'gradcam'").iloc[0]
+    expected = f"{row['bound_low']:.3f}, {row['bound_high']:.3f}".replace("-", "−")
+    assert expected in seen.body[0] + seen.body[1]
+    assert "Bounds" in seen.head[-1]
+    assert "Bounds" in seen.note
+    assert "Bounds" not in read(ss.table_decrease(found)).note
 
 
 def test_what_all_methods_of_a_row_share_stands_once_in_front_of_them(scores, read):
@@ -392,6 +410,11 @@ def test_what_all_methods_of_a_row_share_stands_once_in_front_of_them(scores, re
     own = read(ss.table_decrease(ss.difference(iou, reference="human", interval="cr2")))
     headings = [*own.head[0], *own.head[1]]
     assert headings.count("n") == headings.count("Human benchmark, mean") == 2
+    # one row suffices in which the means of the reference differ, such as the first
+    equal = ss.difference(iou[in_all], reference="human", interval="cr2")
+    equal.loc[0, "reference_mean"] += 0.1
+    headings = read(ss.table_decrease(equal)).head[1]
+    assert headings.count("Human benchmark, mean") == 2
 
 
 def test_notes_say_which_direction_is_better_only_where_it_is_not_that_of_most_metrics(decrease, read):

@@ -61,6 +61,9 @@ def test_tasks_are_rows_where_there_is_one_method(scores, read):
     assert list(seen.rows) == ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion"]
     assert not seen.groups
     assert "Method: Human benchmark." in seen.note
+    two_metrics = read(ss.table_describe(ss.describe(scores.query("method == 'human'"))))
+    assert list(two_metrics.rows) == list(seen.rows)
+    assert two_metrics.groups == ["IoU", "Hit rate"]
 
 
 def test_zero_and_one_are_no_edges_of_a_distance(described, read):
@@ -76,6 +79,11 @@ def test_all_missing_scores_are_dashes(scores, read):
     seen = read(ss.table_describe(none))
     assert seen.rows["Grad-CAM"] == ["0", "693", "0", "—", "—"]
     assert "—, not available." in seen.note
+    # also where other methods have scores of 0 and 1
+    hits = scores.query("metric == 'hit'")
+    hits = hits.assign(score=hits["score"].mask(hits["method"] == "gradcam"))
+    seen = read(ss.table_describe(ss.describe(hits, by="method")))
+    assert seen.rows["Grad-CAM"][-2:] == ["—", "—"]
 
 
 def test_notes_say_what_n_is_and_spell_out_abbreviations(described, read):
@@ -99,6 +107,8 @@ def test_columns_that_say_nothing_new_are_notes(read):
     assert seen.head[-1][:2] == ["Method", "n"]
     assert not {"Undefined", "Cases"} & set(seen.head[-1])
     assert "n, scores, one per case; none undefined." in seen.note
+    of_one_case = read(ss.table_describe(ss.describe(scores[scores["case"] == "a"])))
+    assert "n, scores, one per case; none undefined." in of_one_case.note
     twice = read(ss.table_describe(ss.describe(scores.assign(score=[0.1, None, 0.4, 0.3, 0.5, 0.6]))))
     assert twice.head[-1][:3] == ["Method", "n", "Undefined"]
     assert "n, scores, one per case; undefined ones are left out." in twice.note

@@ -200,12 +200,16 @@ def test_significant_differences_are_underlined_and_the_note_says_against_what(i
     ) in seen.note
     few = differences.assign(verdict=differences["verdict"].where(edema, "inconclusive"))
     seen = read(ss.table_estimates(iou, differences=few))
+    # as text a table has no marks, so that only what needs none is explained
+    assert "Underlined" not in str(ss.table_estimates(iou, differences=few))
     assert seen.underline == {("Edema", 1), ("Edema", 2)}
     assert "Underlined: differs from human benchmark on the same cases (95% CI" in seen.note
     every = read(ss.table_estimates(iou, differences=differences.assign(verdict="lower")))
     assert not every.underline
     assert "All differ from human benchmark on the same cases (95% CI" in every.note
-    none = read(ss.table_estimates(iou, differences=differences.assign(verdict="inconclusive")))
+    table_of_none = ss.table_estimates(iou, differences=differences.assign(verdict="inconclusive"))
+    assert "No difference from human benchmark" in str(table_of_none)
+    none = read(table_of_none)
     assert not none.underline
     assert "No difference from human benchmark on the same cases was shown" in none.note
 
