@@ -311,7 +311,7 @@ def _check_values_suit_kind(values: np.ndarray, record: Agreement, label: Messag
 
 
 def mean_and_difference_of_reading_pairs(
-    scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True
+    scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool
 ) -> pd.DataFrame:
     """Return the points of a Bland-Altman plot: grouping columns, `pair`, `mean` and `difference`.
 

@@ -96,6 +96,10 @@ def test_one_reader_of_several_seeds_is_told_what_can_be_compared(values):
     with raises(ColumnError, option="over", value="reader", hint=Setting("over", "seed")):
         ss.agreement(seeds)
     assert len(ss.agreement(seeds, over="seed")) == 6
+    # Of one seed there is nothing to compare either.
+    with raises(ColumnError, option="over", value="reader") as caught:
+        ss.agreement(seeds[seeds["seed"] == "r0"])
+    assert not str(caught.value.hint)
 
 
 def test_rows_without_a_reader_are_left_out_with_a_warning(scores, values):
@@ -141,7 +145,7 @@ def test_points_of_pairs_are_means_and_differences_of_their_cases(values):
     gaps = values.copy()
     gaps[0, 0] = gaps[1, 2] = np.nan
     scores = pd.concat([frame_of(gaps), frame_of(gaps + 1, method="rise")], ignore_index=True)
-    points = mean_and_difference_of_reading_pairs(scores, "reader", ["method"])
+    points = mean_and_difference_of_reading_pairs(scores, "reader", ["method"], linked=True)
     assert list(points.columns) == ["method", "pair", "mean", "difference"]
     expected = []
     for method, shift in (("gradcam", 0), ("rise", 1)):

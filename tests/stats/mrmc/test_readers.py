@@ -117,3 +117,17 @@ def test_limits_have_the_level_and_counts_are_of_each_reader():
     assert found["n_units"].to_dict() == {
         ("cam", "ann"): 5, ("cam", "bob"): 6, ("rise", "ann"): 6, ("rise", "bob"): 6
     }  # fmt: skip
+
+
+def test_groups_follow_each_other_with_one_index(rated):
+    both = pd.concat([rated, rated.assign(metric="other", score=rated["score"] + 1)])
+    for function in (ss.mrmc_readers, ss.mrmc_components):
+        found = function(both)
+        assert found.index.tolist() == list(range(len(found)))
+        assert found["metric"].unique().tolist() == ["other", "rating"]
+    # A number added to all scores moves the figures, and nothing else.
+    readers = ss.mrmc_readers(both).set_index(["metric", "method", "reader"])
+    shift = readers.loc["other", "estimate"] - readers.loc["rating", "estimate"]
+    np.testing.assert_allclose(shift, 1)
+    std_errors = [readers.loc[metric, "std_error"].to_numpy() for metric in ("other", "rating")]
+    np.testing.assert_allclose(*std_errors)
