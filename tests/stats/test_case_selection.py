@@ -33,6 +33,9 @@ def test_of_a_distance_the_largest_is_the_worst():
     assert picked(frame, at=["worst", "best"]) == {"worst": "b", "best": "a"}
     targets = pick_cases(frame, at=["worst", "median", "best"])["target"]
     assert list(targets) == [80.0, 20.0, 5.0]
+    # of an unknown metric larger scores are better
+    own = scores_of([5.0, 80.0, 20.0], metric="own")
+    assert picked(own, at=["worst", "best"]) == {"worst": "a", "best": "b"}
 
 
 def test_ties_go_to_the_first_name_whatever_the_order_of_rows():
@@ -96,6 +99,7 @@ def test_a_group_without_scores_is_said():
     ("frame", "options", "error", "fields"),
     [
         (scores_of([0.1]), {"at": []}, SalstatsError, {"option": "at"}),
+        (scores_of([0.1]), {"task": "A"}, ColumnError, {"option": "task", "value": "A", "column": "task"}),
         (
             scores_of([0.1]),
             {"method": "lime"},

@@ -16,6 +16,7 @@ from salstats.stats.engine.grouping import (
     average_over,
     check_one_metric,
     checked_task_column,
+    code_scores,
     display_order,
     group_rows_for_means,
     is_average,
@@ -24,6 +25,7 @@ from salstats.stats.engine.grouping import (
     metric_of_each_key,
     pool_over,
     row_groups,
+    warn_pooled_by_default,
 )
 from salstats.stats.engine.resampling_units import resolve_unit
 
@@ -289,3 +291,26 @@ def test_methods_that_are_taken_together_are_told():
 def test_lists_of_groups_end_with_how_many_more_there_are():
     assert str(joined_group_labels(["a", "b", "c", "d"])) == "a; b; c; d"
     assert str(joined_group_labels(["a", "b", "c", "d", "e", "f"])) == "a; b; c; d and 2 more"
+
+
+def test_rows_of_several_tasks_are_pooled_where_there_are_no_groups():
+    rows = pd.DataFrame({"task": ["Edema", "Edema", "Mass", "Mass"], "score": 0.5})
+    with warns(option="by", column="task", hint=Setting("by", ["task"])):
+        assert warn_pooled_by_default(rows, None, [])
+    # asked for, kept apart, or the observations themselves
+    assert not warn_pooled_by_default(rows, (), [])
+    assert not warn_pooled_by_default(rows, None, [], ["task"])
+    assert not warn_pooled_by_default(rows.iloc[[0, 2]], None, [])
+
+
+def test_scores_are_coded_with_the_default_groups_that_they_have():
+    scores = pd.DataFrame({"case": ["a", "b"], "method": "cam", "metric": "iou", "score": [0.1, 0.2]})
+    default = ("metric", "method", "task")
+    coded, groups = code_scores(scores, None, default)
+    assert groups == ["metric", "method"]
+    pd.testing.assert_frame_equal(coded.frame, scores)
+    assert code_scores(scores, None, default, excluded_column="method").by == ["metric"]
+    assert code_scores(scores, "method", default).by == ["method"]
+    two_tasks = pd.concat([scores.assign(task=task) for task in ("Edema", "Mass")], ignore_index=True)
+    with warns(option="by", column="task"):
+        code_scores(two_tasks, None, ("metric",))

@@ -92,7 +92,7 @@ def test_pingouin_is_imported_when_it_is_asked_for():
     [("bicor", 5, ""), ("bicor", 6, "half"), ("percbend", 7, ""), ("percbend", 8, "four fifths")],
 )
 def test_values_that_are_mostly_equal_have_no_spread(test, n_equal, share):
-    values = np.r_[np.zeros(n_equal), np.arange(1, 11 - n_equal)]
+    values = 3.0 + np.r_[np.zeros(n_equal), np.arange(1, 11 - n_equal)]
     assert equal_share_text_if_no_spread(values, test) == share
     assert np.isnan(robust_correlation_coefficient(values, np.arange(10.0), test)) == bool(share)
 
