@@ -11,7 +11,15 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.inference_options import checked_options
-from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, make_signed_rank_test
+from salstats.stats.engine.rank_schemes import (
+    RECORDS,
+    SCHEMES,
+    TIES,
+    GroupScores,
+    kendall_tau,
+    make_signed_rank_test,
+    make_significant_win_share_function,
+)
 from salstats.stats.engine.rankings import RankingOptions, values_to_rank_methods_by
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "challenger"
@@ -99,6 +107,35 @@ def test_a_signed_rank_test_of_equal_methods_says_nothing():
     greater, less = make_signed_rank_test(np.zeros(5))(np.ones((2, 5)))
     assert np.isnan(greater).all()
     assert np.isnan(less).all()
+
+
+def group_of(values):
+    """The scores of an array (unit, method), without those that are NaN."""
+    units, methods = np.nonzero(~np.isnan(values))
+    return GroupScores(
+        rows=np.arange(len(units)),
+        scores=values[units, methods],
+        methods=methods,
+        units=units,
+        observations=units,
+        n_methods=values.shape[1],
+        sign=1,
+        alpha=0.05,
+    )
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-13])
+def test_differences_that_are_rounding_are_ties_whatever_the_size_of_scores(scale):
+    # of five units that differ P is 0.03, and with six more that favour the other method it is 0.15
+    values = scale * np.array([[0.1 + 0.2, 0.3]] * 6 + [[0.3, 0.5 + 0.01 * i] for i in range(5)])
+    shares = make_significant_win_share_function(group_of(values))
+    np.testing.assert_array_equal(shares(np.ones((1, 11))), [[0, 1]])
+
+
+def test_a_method_without_score_of_an_observation_has_no_mean_there():
+    values = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, np.nan]])
+    found = group_of(values).method_means_and_unit_of_each_observation()
+    np.testing.assert_array_equal(found.means, values)
 
 
 def test_tau_of_rankings_pairwise_is_scipys():
