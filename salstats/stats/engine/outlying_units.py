@@ -42,7 +42,7 @@ def depends_on_few_outlying_units(influence: np.ndarray, unit_scores: np.ndarray
     """
     n_units = (~np.isnan(unit_scores)).sum(axis=0)
     depends = np.zeros(influence.shape[1], dtype=bool)
-    for row in np.flatnonzero(_may_depend_on_few_units(influence, n_units)):
+    for row in np.flatnonzero(_may_depend_on_few_units(influence)):
         distance = np.abs(unit_scores[:, row] - np.nanmedian(unit_scores[:, row]))
         spread = np.nanmedian(distance) / _NORMAL_MAD
         # No unit is an outlier if most units are equal, as most are 0 in sparse scores.
@@ -60,11 +60,11 @@ def depends_on_few_outlying_units(influence: np.ndarray, unit_scores: np.ndarray
     return depends
 
 
-def _may_depend_on_few_units(influence: np.ndarray, n_units: np.ndarray) -> NDArray[np.bool_]:
+def _may_depend_on_few_units(influence: np.ndarray) -> NDArray[np.bool_]:
     """Find estimates whose largest influences contribute half of the variance, shape (n_rows,)."""
     squares = np.nan_to_num(influence) ** 2
     n_largest = min(_MAX_OUTLYING, len(squares))
     largest = np.partition(squares, len(squares) - n_largest, axis=0)[len(squares) - n_largest :]
     total = squares.sum(axis=0)
     is_enough = largest.sum(axis=0) >= _SHARE_OF_VARIANCE * total
-    return np.asarray((n_units > 1) & (total > 0) & is_enough)
+    return np.asarray((total > 0) & is_enough)

@@ -103,6 +103,31 @@ def test_well_behaved_scores_have_no_caution_in_95_of_100_studies(draw):
         assert depends_on_few_outlying_units(influence, influence).mean() <= 0.05
 
 
+@pytest.mark.parametrize(
+    ("n_units", "n_far", "distance", "depends"),
+    [
+        # four standard deviations are far, and six if there are fewer than 20 units
+        (40, 5, 5.5, True),
+        (40, 5, 3.5, False),
+        (20, 1, 5.5, True),
+        (19, 1, 5.5, False),
+        (19, 1, 8.0, True),
+        # at most five units, and at most a quarter of all, are few
+        (40, 6, 8.0, False),
+        (18, 4, 12.0, True),
+        (18, 5, 12.0, False),
+        # they hold half of the variance
+        (200, 3, 5.5, False),
+        (200, 3, 12.0, True),
+    ],
+)
+def test_far_units_are_few_and_hold_half_of_the_variance(n_units, n_far, distance, depends):
+    near = stats.norm.ppf((np.arange(n_units - n_far) + 0.5) / (n_units - n_far))
+    far = distance * np.where(np.arange(n_far) % 2, -1, 1)
+    values = np.concatenate([near, far])[:, None]
+    assert depends_on_few_outlying_units(values, values).tolist() == [depends]
+
+
 def test_units_are_far_by_their_scores_and_not_by_their_size():
     rng = np.random.default_rng(1)
     position = rng.standard_normal((30, 1))
