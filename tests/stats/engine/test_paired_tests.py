@@ -1,5 +1,6 @@
 """Tests of paired scores, against R."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import stats
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, Setting, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.stats.engine import paired_tests as paired
 
 RTOL = 1e-9
@@ -235,3 +236,26 @@ def test_wilcoxon_is_exact_without_ties_and_leaves_out_equal_pairs():
     # by the normal distribution, then: mean 5, variance 4 * 5 * 9 / 24, corrected for continuity
     p_value = 2 * stats.norm.sf((9 - 5 - 0.5) / np.sqrt(4 * 5 * 9 / 24))
     assert tuple(with_equal_pairs) == (9, pytest.approx(p_value))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+@pytest.mark.parametrize(
+    ("test", "p_value"),
+    [("bootstrap", 1), ("signflip", 1), ("wild", 1), ("t", np.nan), ("cr2", np.nan), ("wilcoxon", np.nan)],
+)
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_differences_that_are_rounding_are_none_whatever_the_size_of_scores(test, p_value, scale):
+    x = np.repeat([0.1 + 0.2, 0.3], [7, 5])
+    scores = as_scores(scale * x, np.full(12, scale * 0.3), "own")
+    row = ss.difference(scores, reference="y", test=test, n_replicates=200).iloc[0]
+    np.testing.assert_equal(row.get("p_value", np.nan), p_value)
+
+
+def test_a_task_without_a_complete_pair_has_no_test():
+    x, y = np.random.default_rng(3).random((2, 15))
+    scores = pd.concat([as_scores(x, y).assign(task="a"), as_scores(np.full(15, np.nan), y).assign(task="b")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        found = ss.difference(scores, reference="y", test="wilcoxon").set_index("task")["p_value"]
+    assert found["a"] == pytest.approx(stats.wilcoxon(x - y).pvalue)
+    assert np.isnan(found["b"])
