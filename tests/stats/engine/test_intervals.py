@@ -136,6 +136,27 @@ def test_limits_of_means_differences_and_coefficients_are_by_students_t():
         assert_allclose(limits_of(name, basis(term, 3.0, 0.5)), [3 - T * 0.5, 3 + T * 0.5])
 
 
+@pytest.mark.parametrize(
+    ("name", "term"), [("t", "mean"), ("cr2", "difference"), ("delta", "percent_decrease")]
+)
+def test_one_sided_tests_of_a_bound_are_students(name, term):
+    tests = interval_by_name(name, term).tails(basis(term, 3.0, 0.5), np.array([2.2]))
+    assert_allclose(tests.at_or_below, stats.t.sf(0.8 / 0.5, 12))
+    assert_allclose(tests.at_or_above, stats.t.cdf(0.8 / 0.5, 12))
+
+
+def test_pairs_that_all_agree_have_score_limits():
+    hits = pd.DataFrame({"case": [f"c{i:02}" for i in range(20)], "metric": "hit", "score": [1.0, 0.0] * 10})
+    scores = pd.concat([hits.assign(method=method) for method in ("cam", "human")])
+    z_squared = stats.norm.ppf(0.975) ** 2
+    row = ss.difference(scores, reference="human", interval="tango").iloc[0]
+    # without disagreement the squared score statistic of a difference d of n pairs is n d / (1 - d)
+    reach = z_squared / (20 + z_squared)
+    assert_allclose([row["conf_low"], row["conf_high"]], [-reach, reach])
+    decrease = ss.percent_decrease(scores, reference="human", interval="tang").iloc[0]
+    assert decrease["conf_low"] < 0 < decrease["conf_high"]
+
+
 def test_a_pooled_rate_has_delta_limits_on_the_logit_scale():
     log_odds, error = np.log(0.2 / 0.8), 0.05 / (0.2 * 0.8)
     expected = 1 / (1 + np.exp(-log_odds + np.array([1, -1]) * T * error))
@@ -311,6 +332,8 @@ def test_each_term_has_its_default_which_given_draws_replace():
 def test_only_the_default_leaves_0_1_scores_and_outlying_units_to_others():
     assert choose_interval(None, "difference").binary_defaults == ("tango",)
     assert choose_interval(None, "percent_decrease").binary_defaults == ("tang",)
+    assert choose_interval(None, "mean").binary_default == "exact"
+    assert choose_interval(None, "percent_decrease").binary_default == "tang"
     assert choose_interval(None, "difference").leaves_outlying_to_cr2
     chosen = choose_interval("wild", "difference")
     assert (chosen.binary_defaults, chosen.leaves_outlying_to_cr2) == ((), False)

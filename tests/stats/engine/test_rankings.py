@@ -9,6 +9,7 @@ from salstats.errors import ColumnError, Setting, ValueRangeError
 from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.rankings import (
     RankingOptions,
+    check_directions_name_metrics,
     direction_sign,
     ranking_group_columns,
     values_to_rank_methods_by,
@@ -91,6 +92,10 @@ def test_directions_are_the_users_or_the_metrics_own():
         ValueRangeError, option="directions['rating']", value="upwards", choices=("larger", "smaller")
     ):
         direction_sign("rating", {"rating": "upwards"})
+    check_directions_name_metrics({"iou": "larger"}, ["iou", "dice"])
+    check_directions_name_metrics(None, ["iou"])
+    with raises(ValueRangeError, option="directions", value="iuo", choices=("dice", "iou")):
+        check_directions_name_metrics({"iou": "larger", "iuo": "larger"}, ["iou", "dice"])
 
 
 def test_a_method_may_not_be_a_grouping_column():
