@@ -1,6 +1,6 @@
 """Read a study in the format of COCO: annotations as truth, results as masks, maps beside them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -310,15 +310,8 @@ def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
     names = set()
     for row, (location, image) in enumerate(_checked_entries(content, "images", file, _IMAGE_FIELDS)):
         case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
-        if image["id"] in images or case in names:
-            raise InputFileError(
-                f"{location}: id {image['id']!r} or file {case!r} is there twice",
-                hint="give each image its own id and file name",
-                value=image["id"] if image["id"] in images else case,
-                column="id" if image["id"] in images else "file_name",
-                rows=[row],
-                path=file,
-            )
+        _check_is_new("id", image["id"], images, location, row, file)
+        _check_is_new("file_name", case, names, location, row, file)
         try:
             shape = check_shape((image["height"], image["width"]), "height and width")
         except SalstatsError as error:
@@ -340,17 +333,29 @@ def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
         _checked_entries(content, "categories", file, _CATEGORY_FIELDS)
     ):
         name = check_name(category["name"], f"{location}: the task")
-        if category["id"] in name_of_category or name in names:
-            raise InputFileError(
-                f"{location}: id {shortened_repr(category['id'])} or name {name!r} is there twice",
-                value=category["id"] if category["id"] in name_of_category else name,
-                column="id" if category["id"] in name_of_category else "name",
-                rows=[row],
-                path=file,
-            )
+        _check_is_new("id", category["id"], name_of_category, location, row, file)
+        _check_is_new("name", name, names, location, row, file)
         name_of_category[category["id"]] = name
         names.add(name)
     return name_of_category
+
+
+def _check_is_new(
+    field: str, value: object, earlier_values: Collection[object], location: str, row: int, file: Path
+) -> None:
+    """Raise where an earlier entry of the list has the value in the same field.
+
+    `location` names the entry in the message, `row` is its index from 0.
+    """
+    if value in earlier_values:
+        raise InputFileError(
+            f"{location}: {field} {shortened_repr(value)} is that of an earlier entry",
+            hint=f"give each entry its own {field}",
+            value=value,
+            column=field,
+            rows=[row],
+            path=file,
+        )
 
 
 def _marks_by_image_and_category(
