@@ -214,8 +214,9 @@ def _file_by_case(
     files = find_case_files(
         folder, suffixes, partial(_map_name_or_none_if_picture_of_map, case_and_image_names=study_names)
     )
+    # names of files by phase and trial, with the match of their parts
     trials: dict[str, re.Match[str]] = {}
-    for name in files:
+    for name in files.keys() - study_names:
         trial = _PHASE_AND_TRIAL_NAME.fullmatch(name)
         if trial is not None:
             trials[name] = trial
@@ -226,7 +227,7 @@ def _file_by_case(
     # a case, an image, or phase and trial -> the files of that name
     files_of_name: dict[object, list[Path]] = defaultdict(list)
     for name in candidates:
-        if name in trials and name not in study_names:
+        if name in trials:
             phase_and_trial = (int(trials[name]["phase"]), int(trials[name]["trial"]))
             files_of_name[phase_and_trial].append(files[name])
         else:

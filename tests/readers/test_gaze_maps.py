@@ -51,6 +51,17 @@ class TestFiles:
             np.testing.assert_array_equal(made.read().saliency, expected)
         assert read_gaze(release, maps=folder).series == (Series("saliency"),)
 
+    def test_an_image_named_like_a_trial_of_a_method_has_the_map_of_its_name(self, release, tmp_path):
+        rows = metadata_rows()
+        for row in rows:
+            if row[4] == "img-b":
+                row[4] = "p1_t7_left"
+        write_metadata(release, rows)
+        folder = write_maps(tmp_path / "maps")
+        (folder / "img-b.npy").rename(folder / "p1_t7_left.npy")
+        study = read_gaze(release, maps=folder)
+        assert [len(case.predictions) for case in study] == [1, 1, 1]
+
     def test_a_case_of_two_phases_has_the_map_of_its_image(self, release, tmp_path):
         rows = [[f"Q{row[0]}", *row[1:]] for row in metadata_rows() if row[4] == "img-b"]
         write_metadata(release, rows, phase=2)
