@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_readings import alone, frame_of
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsWarning, Setting, ValueRangeError
@@ -396,3 +396,7 @@ def test_the_rows_of_a_warning_are_those_of_the_undefined_coefficients():
     assert found["estimate"][2] == pytest.approx(0, abs=1e-12)
     (warning,) = [w.message for w in caught if w.message.column == "estimate"]
     assert warning.rows == (3,)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.agreement) == {"level": 0.95}

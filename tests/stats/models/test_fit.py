@@ -5,11 +5,12 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.models import model_fitting
+from salstats.stats.models.fit import Fit
 
 FORMULAS = ["iou ~ prob * task", "iou ~ area_ratio"]
 OPTIONS = {"by": "method", "errors": "cluster", "unit": "patient"}
@@ -111,3 +112,12 @@ def test_rows_of_models_that_overlap_are_not_augmented(drawn_table):
     fit = ss.fit(drawn_table.drop(columns=["case", "patient"]), "iou ~ prob", by="task", overall=True)
     with raises(ValueRangeError, option="overall", value=True):
         fit.augment()
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.fit) == {"overall": False, "reml": True}
+    assert default_numbers_and_flags(Fit.tidy) == {"level": 0.95, "exponentiate": False}
+    assert default_numbers_and_flags(Fit.joint) == {"each": False}
+    assert default_numbers_and_flags(Fit.predict) == {"level": 0.95, "random": False}
+    for method in (Fit.means, Fit.contrasts, Fit.slopes, Fit.effects, Fit.variance_components):
+        assert default_numbers_and_flags(method) == {"level": 0.95}

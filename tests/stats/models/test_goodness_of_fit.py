@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from regression_oracle import LINEAR, logit_model, rows_of
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError
@@ -155,3 +155,7 @@ def test_a_column_that_would_be_overwritten_is_refused(drawn_table):
     rows = rows_of(drawn_table, "all|POOLED").assign(fitted=1.0)
     with raises(ColumnError, column="fitted"):
         ss.augment(rows, "iou ~ prob")
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.fit_statistics) == {"overall": False, "reml": True}

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from regression_oracle import LINEAR, rows_of
 from scipy import special
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import FormulaError
@@ -160,3 +160,7 @@ def test_each_term_by_itself_is_the_row_of_its_own_call(drawn_table):
     for _, row in found.iterrows():
         alone = ss.joint_test(rows, row["formula"], row["term"], errors="hc3").iloc[0]
         assert (row["p_value"], row["df"]) == (alone["p_value"], alone["df"])
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.joint_test) == {"overall": False, "each": False}

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy import special, stats
-from tests_support import raises, warns, warns_too
+from tests_support import default_numbers_and_flags, raises, warns, warns_too
 
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
@@ -205,3 +205,7 @@ def test_groups_without_estimates_have_rows_of_nan_wherever_they_stand(rows, emp
         lacking = found["group"].isin(["ABC"[i] for i in empty])
         assert found["estimate"].isna().equals(lacking)
         assert (found["conf_level"] == 0.95).all()
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.fit_line) == {"n_points": 50, "level": 0.95, "overall": False}

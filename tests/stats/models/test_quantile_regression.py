@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import FormulaError, ValueRangeError
@@ -121,3 +121,11 @@ def test_few_units_have_no_limits_and_random_effects_are_refused(rows):
         ss.quantile_regress(rows, FORMULA + " + (1|patient)", by=(), unit="patient")
     with raises(ValueRangeError, option="quantile", value=0):
         ss.quantile_regress(rows, FORMULA, by=(), quantile=0)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.quantile_regress) == {
+        "quantile": 0.5,
+        "level": 0.95,
+        "overall": False,
+    }

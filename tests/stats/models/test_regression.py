@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import LINEAR, assert_columns_equal, logit_model, rows_of
-from tests_support import warns_too
+from tests_support import default_numbers_and_flags, warns_too
 
 import salstats as ss
 
@@ -177,3 +177,12 @@ def test_the_parts_of_a_model_follow_the_groups():
         [site, part, term] for site in "ab" for part in ("mean", "zero") for term in ("(Intercept)", "x")
     ]
     assert list(table.columns[:2]) == ["site", "part"]
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.regress) == {
+        "level": 0.95,
+        "exponentiate": False,
+        "overall": False,
+        "reml": True,
+    }

@@ -11,7 +11,7 @@ from statsmodels.base.model import LikelihoodModel
 from statsmodels.othermod.betareg import BetaModel
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 from statsmodels.tsa.ar_model import AutoReg
-from tests_support import raises
+from tests_support import default_numbers_and_flags, raises
 
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
@@ -226,3 +226,7 @@ def test_what_cannot_be_tidied_is_refused(tmp_path):
         ss.tidy(pd.DataFrame({"term": ["a"], "estimate": [1.0], "p.value": [0.1], "p_value": [0.1]}))
     with raises(ValueRangeError, option="level", value=95):
         ss.tidy(pd.DataFrame({"term": ["a"], "estimate": [1.0]}), level=95)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.tidy) == {"level": 0.95}

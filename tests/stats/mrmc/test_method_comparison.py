@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from mrmc_readings import area, mrmc_frame, quietly, some_ratings
 from scipy import stats
-from tests_support import warns
+from tests_support import default_numbers_and_flags, warns
 
 import salstats as ss
 from salstats.errors import ColumnValue
@@ -338,3 +338,7 @@ def test_a_margin_may_differ_by_metric_and_that_of_areas_is_called_auc(rated, dr
     assert found.loc[found["term"] != "difference", "margin_high"].isna().all()
     areas = quietly(rated, figure="auc", label="truth", margin={"auc": 0.15})
     assert the(areas, "difference")["margin_low"] == -0.15
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.mrmc) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}

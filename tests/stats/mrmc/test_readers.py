@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests_support import default_numbers_and_flags
 
 import salstats as ss
 
@@ -131,3 +132,8 @@ def test_groups_follow_each_other_with_one_index(rated):
     np.testing.assert_allclose(shift, 1)
     std_errors = [readers.loc[metric, "std_error"].to_numpy() for metric in ("other", "rating")]
     np.testing.assert_allclose(*std_errors)
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.mrmc_components) == {"n_replicates": 10_000, "rng": 0}
+    assert default_numbers_and_flags(ss.mrmc_readers) == {"level": 0.95, "n_replicates": 10_000, "rng": 0}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import special, stats
-from tests_support import raises, warns
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, ColumnValue, SalstatsError, SalstatsWarning, ValueRangeError
@@ -687,3 +687,14 @@ def test_each_row_names_the_test_that_it_was_planned_for(patients):
     )
     assert plan["test"].to_list() == [few, many]
     assert few != many
+
+
+def test_options_that_are_left_out_have_the_documented_numbers():
+    assert default_numbers_and_flags(ss.power) == {
+        "target": 0.8,
+        "level": 0.95,
+        "n_studies": 1000,
+        "n_replicates": 1000,
+        "rng": 0,
+        "progress": False,
+    }
