@@ -307,7 +307,7 @@ def _checked_entries(
 def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
     """Return the case and shape of each image by its id; ids and cases must be unique."""
     images: dict[Any, CocoImage] = {}
-    names = set()
+    names: set[str] = set()
     for row, (location, image) in enumerate(_checked_entries(content, "images", file, _IMAGE_FIELDS)):
         case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
         _check_is_new("id", image["id"], images, location, row, file)
@@ -328,7 +328,7 @@ def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
 def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
     """Return the name of each category by its id; ids and names must be unique."""
     name_of_category: dict[Any, str] = {}
-    names = set()
+    names: set[str] = set()
     for row, (location, category) in enumerate(
         _checked_entries(content, "categories", file, _CATEGORY_FIELDS)
     ):
