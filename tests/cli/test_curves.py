@@ -3,6 +3,8 @@
 import re
 import shlex
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
+from salstats.cli.networks import NetworkOptions
 
 NETWORK = "--network salstats.explain:digits_network"
 
@@ -116,3 +119,55 @@ def test_a_terminal_has_a_bar_for_each_curve(maps, capsys, monkeypatch):
     shown = capsys.readouterr().err
     assert "Insertion" in shown
     assert "Deletion" in shown
+
+
+def test_what_is_typed_reaches_the_functions_and_nothing_else_does(tmp_path, monkeypatch, capsys):
+    calls = []
+
+    def curve(metric):
+        def recorded(network, cases, maps, **options):
+            calls.append((metric, network, cases, maps, options))
+            return pd.DataFrame({"case": ["a"], "task": "t", "method": "m", "metric": metric, "prob": 0.5})
+
+        return recorded
+
+    explain = SimpleNamespace(
+        insertion=curve("insertion"),
+        deletion=curve("deletion"),
+        curve_scores=lambda curves: curves.rename(columns={"prob": "score"}),
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("salstats.cli.curves.imported_explain", lambda: explain)
+    monkeypatch.setattr(NetworkOptions, "network", lambda self, name: (name, self))
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(b"")
+    command = "curves images --maps maps --network mine:one -o scores.csv"
+    assert run(shlex.split(command)) == 0
+    nothing = dict.fromkeys(("weights", "outputs", "probability", "layer", "size", "fit", "mean", "std"))
+    network = ("mine:one", NetworkOptions(tasks=None, **nothing))
+    options = {"steps": 100, "device": None, "progress": True}
+    cases = {"a": Path("images/a.png")}
+    assert calls == [(metric, network, cases, Path("maps"), options) for metric in ("insertion", "deletion")]
+    assert ss.read_data("scores.csv")["metric"].tolist() == ["insertion", "deletion"]
+    calls.clear()
+    capsys.readouterr()
+    # a file is replaced when that is asked for
+    assert run(shlex.split(command)) == 2
+    assert "--overwrite" in error_line(capsys)
+    assert calls == []
+    typed = (
+        f"{command} --overwrite --metrics deletion --baseline mean --steps 7 --batch-size 3 --device cpu "
+        "--points points.csv --weights w.pt --outputs 5 --probability softmax --layer features --size 64 "
+        "--fit pad --mean 0.1 --std 0.3"
+    )
+    assert run(shlex.split(typed)) == 0
+    ((metric, (_, network_options), *_, options),) = calls
+    assert metric == "deletion"
+    assert options == {"steps": 7, "device": "cpu", "progress": True, "baseline": "mean", "batch_size": 3}
+    given = {
+        "weights": Path("w.pt"), "outputs": "5", "probability": "softmax", "layer": "features", "size": "64",
+        "fit": "pad", "mean": ["0.1"], "std": ["0.3"],
+    }  # fmt: skip
+    assert {name: getattr(network_options, name) for name in given} == given
+    assert ss.read_data("scores.csv")["metric"].tolist() == ["deletion"]
+    assert ss.read_data("points.csv")["prob"].tolist() == [0.5]

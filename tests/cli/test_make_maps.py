@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests_support import error_line
@@ -9,6 +11,7 @@ from tests_support import error_line
 import salstats as ss
 from salstats.cli.app import run
 from salstats.cli.make_maps import _method_options
+from salstats.cli.networks import NetworkOptions
 
 
 @pytest.fixture
@@ -85,3 +88,42 @@ def test_options_of_a_method_are_numbers_lists_or_text():
         "rise": {"n_masks": 500, "grid": [7, 7]},
         "occlusion": {"fill": "mean", "stride": 0.5},
     }
+
+
+def test_what_is_typed_reaches_the_function_and_nothing_else_does(images, monkeypatch, capsys):
+    calls = []
+    explain = SimpleNamespace(make_maps=lambda *arguments, **options: calls.append((arguments, options)))
+    monkeypatch.setattr("salstats.cli.make_maps.imported_explain", lambda: explain)
+    monkeypatch.setattr(NetworkOptions, "network", lambda self, name: (name, self))
+    assert run(shlex.split("make-maps images --network mine:one -o maps")) == 0
+    (folder, cases, networks), options = calls.pop()
+    assert folder == Path("maps")
+    assert {case: path.name for case, path in cases.items()} == {
+        file.stem: file.name for file in (images / "images").iterdir()
+    }
+    nothing = dict.fromkeys(("weights", "outputs", "probability", "layer", "size", "fit", "mean", "std"))
+    assert networks == [("mine:one", NetworkOptions(tasks=None, **nothing))]
+    assert options == {
+        "tasks": None, "methods": ["gradcam"], "options": {}, "resolution": "network", "rng": 0,
+        "device": None, "overwrite": False,
+    }  # fmt: skip
+    assert "Maps of 3 images" in capsys.readouterr().out
+    typed = (
+        "make-maps images --network a --network b -o maps --methods rise,lime --tasks Edema=3 "
+        "--option rise.keep=0.2 --resolution image --seed 7 --batch-size 4 --device cpu --overwrite "
+        "--weights w.pt --outputs 5 --probability softmax --layer features --size 32x64 --fit pad "
+        "--mean 0.1,0.2 --std 0.3"
+    )
+    assert run(shlex.split(typed)) == 0
+    (_, _, networks), options = calls.pop()
+    given = {
+        "tasks": {"Edema": 3}, "weights": Path("w.pt"), "outputs": "5", "probability": "softmax",
+        "layer": "features", "size": "32x64", "fit": "pad", "mean": ["0.1,0.2"], "std": ["0.3"],
+    }  # fmt: skip
+    assert [name for name, _ in networks] == ["a", "b"]
+    for _, network_options in networks:
+        assert {name: getattr(network_options, name) for name in given} == given
+    assert options == {
+        "tasks": {"Edema": 3}, "methods": ["rise", "lime"], "options": {"rise": {"keep": 0.2}},
+        "resolution": "image", "rng": 7, "batch_size": 4, "device": "cpu", "overwrite": True,
+    }  # fmt: skip
