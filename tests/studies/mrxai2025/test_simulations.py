@@ -127,6 +127,16 @@ def test_masks_are_counted_step_by_step(items, series):
     assert items["figure_5"].table.as_raw_html().count("gt_group_heading") >= 3
 
 
+def test_panels_of_many_simulations_get_lower_so_that_the_figure_fits_a_page(scores):
+    heights = []
+    for n_simulations in (1, 3, len(SIMULATIONS)):
+        figure = plot_measures_by_mask_size_or_shift(of(scores, list(SIMULATIONS)[:n_simulations]))
+        heights.append(size_inches(figure)[1] * MM_PER_INCH)
+    one, three, all_of_them = heights
+    assert one < three
+    assert all_of_them <= 240
+
+
 def test_axes_of_agreement_end_at_1_and_those_of_distance_at_the_largest(scores):
     rows = of(scores, ["size_linear"])
     figure = plot_measures_by_mask_size_or_shift(rows)

@@ -152,6 +152,11 @@ def test_aurocs_and_the_full_slice_are_of_the_notebooks():
     assert full.compare(rows)["equal"].all()
     assert not full.applies(rows.assign(n=rows["n"] + 1))
     assert not full.applies(rows[rows["method"] != "human"])
+    # averages and the cases of people were printed without a number
+    is_human = rows["method"] == "human"
+    assert full.applies(rows.assign(n=rows["n"].mask(is_human, 9)))
+    averages = rows.drop_duplicates("method").assign(task="Average", n=9)
+    assert full.applies(pd.concat([rows, averages], ignore_index=True))
     # a task of several models has several rows
     assert not text.applies(pd.concat([frame, frame], ignore_index=True))
     assert not text.applies(frame.assign(n_positive=table["n"] - 1))

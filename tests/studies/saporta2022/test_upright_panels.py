@@ -9,6 +9,8 @@ import pytest
 from matplotlib import pyplot
 
 import salstats as ss
+from salstats.display.export.figure_files import size_inches
+from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.display.text.labels import Labels
 from salstats.studies.saporta2022.study_frames import (
     decreases,
@@ -61,6 +63,13 @@ def test_figure_2_is_upright_with_the_tasks_of_each_panel_below_it(figure_2, wid
         assert aside == (width == 183)
     finally:
         pyplot.close(drawn)
+
+
+def test_panels_below_each_other_are_as_high_as_those_side_by_side(figure_2):
+    stacked, aside = (size_inches(figure_2.at(width))[1] * MM_PER_INCH for width in (89, 183))
+    # each panel has 45 mm for its points
+    assert stacked > 90
+    assert 45 < aside < 0.75 * stacked
 
 
 def upright(n_tasks, auroc=None, width=183):
