@@ -153,6 +153,10 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
     A factor must have this level in some model. The code is NaN if the level does not occur in the frame of
     this model's formula.
     """
+    variable = model.variables[column]
+    if variable.levels is None and isinstance(value, bool | np.bool_):
+        # Columns of True and False are 1 and 0 in a model.
+        value = int(value)
     if column not in numeric_and_factor_columns(model).factors:
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
             raise ValueRangeError(f"{column!r} must be a number, not {value!r}", column=column, value=value)
@@ -172,7 +176,6 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
             value=value,
             choices=distinct_levels,
         )
-    variable = model.variables[column]
     codes = np.unique(variable.values[~np.isnan(variable.values)])
     names = variable.printed_names(codes)
     if level not in names:

@@ -209,3 +209,15 @@ def test_groups_without_estimates_have_rows_of_nan_wherever_they_stand(rows, emp
 
 def test_options_that_are_left_out_have_the_documented_numbers():
     assert default_numbers_and_flags(ss.fit_line) == {"n_points": 50, "level": 0.95, "overall": False}
+
+
+@pytest.mark.parametrize("formula", ["y ~ C(b)", "y ~ b"])
+def test_values_may_be_true_and_false_as_in_the_data(formula):
+    table = pd.DataFrame({"case": range(6), "b": [True, False] * 3, "y": [1.0, 2.0, 3.0, 5.0, 8.0, 11.0]})
+    fitted = ss.fit(table, formula)
+    # means of 1, 3, 8 and of 2, 5, 11
+    expected = np.where(table["b"], 4.0, 6.0)
+    np.testing.assert_allclose(fitted.predict(table[["b"]])["estimate"], expected)
+    np.testing.assert_allclose(fitted.predict({"b": np.array([True, False])})["estimate"], [4, 6])
+    if formula == "y ~ C(b)":
+        assert fitted.contrasts("b", reference=True)["estimate"].tolist() == pytest.approx([2.0])
