@@ -255,7 +255,9 @@ def _holds_fractions_bools_or_dates(values: pd.Series) -> bool:
         return True
     if pd.api.types.is_float_dtype(values):
         numbers = values.dropna().to_numpy()
-        return bool((numbers % 1 != 0).any())
+        # The remainder of an infinite number is NaN, which differs from 0.
+        with np.errstate(invalid="ignore"):
+            return bool((numbers % 1 != 0).any())
     return False
 
 

@@ -258,6 +258,13 @@ def test_columns_of_other_things_are_no_patients():
             assert resolve_unit(ColumnCodes(scores.iloc[:size]), None).n == size
 
 
+def test_infinite_numbers_give_no_warning_of_numpy():
+    # Only warnings of the package are expected; others are errors in the tests.
+    scores = pd.DataFrame({"case": [f"c{i:02}" for i in range(30)], "method": "cam", "metric": "iou"})
+    scores = scores.assign(score=0.5, size=np.where(np.arange(30) % 3 == 0, np.inf, 1.0))
+    assert len(ss.summarize(scores)) == 1
+
+
 def test_a_column_that_differs_within_cases_or_lacks_for_half_of_them_is_no_patient():
     scores = cases_of_twelve(record_id=IDS["record_id"])
     two_readings = pd.concat([scores.assign(metric="dice"), scores], ignore_index=True)
