@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.adjust import (
@@ -291,3 +291,29 @@ def test_p_values_against_the_margin_are_a_family_and_decide_on_equivalence():
     assert result.columns.tolist()[:4] == ["p_value", "p_adjusted", "p_margin", "p_margin_adjusted"]
     np.testing.assert_allclose(result["p_margin_adjusted"], [0.02, 0.06])
     assert result["verdict"].tolist() == [claim, "inconclusive"]
+
+
+def test_p_values_from_few_replicates_are_told():
+    # the smallest P value of 99 replicates is 2 / 100
+    table = pd.DataFrame({"p_value": [0.02, 0.5], "n_replicates": 99, "test": "bootstrap"})
+    with warns(column="n_replicates", value=pytest.approx(0.02), rows=(0, 1)):
+        few = adjust(table, n_tests=5)
+    np.testing.assert_allclose(few["p_adjusted"], [0.1, 1])
+    with warns(column="p_adjusted_floor", value=pytest.approx(0.04), rows=(0,)):
+        bounds = adjust(table)
+    np.testing.assert_allclose(bounds["p_adjusted_floor"], [0.04, np.nan])
+    # within two Monte-Carlo errors of 0.05, and not at the floor
+    with warns(option="n_replicates", column=None, rows=(1,)):
+        near = adjust(table.iloc[::-1].assign(p_value=[0.5, 0.024]))
+    assert near["p_adjusted_floor"].isna().all()
+
+
+def test_draws_decide_on_the_precision_of_joint_p_values(null_draws):
+    n_draws = len(null_draws.draws)
+    table = pd.DataFrame({"p_value": null_draws.p_values(), "n_replicates": n_draws, "test": "bootstrap"})
+    adjusted = step_down_max_t(null_draws)
+    is_near = np.abs(adjusted - 0.05) < 2 * np.sqrt(0.05 * 0.95 / n_draws)
+    assert is_near.tolist() == [True, False, False, True]
+    with warns(option="n_replicates", column=None, rows=(0, 3)):
+        found = adjusted_frame(table, "max-t", null_draws=null_draws)
+    assert found["p_adjusted"].tolist() == adjusted.tolist()

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import warns, warns_too
+from tests_support import raises, warns, warns_too
 
 import salstats as ss
+from salstats.errors import ShapeError
 from salstats.stats.engine.estimands import Estimand, Target, sum_cells
 from salstats.stats.engine.inference import estimates_at_levels, infer
 from salstats.stats.engine.inference_options import checked_options
@@ -49,6 +50,71 @@ def test_constant_scores_are_certain_only_if_that_is_said():
     with warns(option="interval", value="cr2", column="std_error"):
         uncertain = infer(constant, options)
     assert np.isnan(uncertain.conf_low).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_a_spread_that_is_rounding_of_the_scores_is_none(scale):
+    scores = scale * np.repeat([0.1 + 0.2, 0.3], 15)
+    with warns(option="interval", value="cr2", column="std_error"):
+        found = infer(mean_of_units(scores, np.arange(30)), checked_options("mean", "cr2", 0.95, 50, 0, None))
+    assert found.std_error[0] == 0
+    assert np.isnan(found.conf_low[0])
+
+
+def test_limits_from_replicates_are_those_of_the_replicates_and_the_jackknife(target):
+    draws = np.random.default_rng(2).integers(0, 25, (400, 25))
+    found = infer(target, checked_options("mean", "bca", 0.9, 50, 0, draws))
+    sums, counts = target.cells.sums[:, 0], target.cells.counts[:, 0]
+    means = np.array([sums[draw].sum() / counts[draw].sum() for draw in draws])
+    mean = sums.sum() / counts.sum()
+    influence = mean - (sums.sum() - sums) / (counts.sum() - counts)
+    bias = stats.norm.ppf((means < mean).mean())
+    acceleration = (influence**3).sum() / (6 * (influence**2).sum() ** 1.5)
+    z = bias + stats.norm.ppf([0.05, 0.95])
+    expected = np.quantile(means, stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    np.testing.assert_allclose([found.conf_low[0], found.conf_high[0]], expected)
+    columns = found.columns("patient")
+    assert columns["bias"] == pytest.approx(means.mean() - mean)
+    assert columns["std_error"] == pytest.approx(means.std(ddof=1))
+    assert columns["n_undefined"].tolist() == [0]
+    assert "df" not in columns
+
+
+def test_an_average_of_order_statistics_leaves_out_what_a_draw_lacks():
+    scores, units = np.array([0.2, 0.4, 0.9]), np.array([0, 1, 2])
+    cells = sum_cells(scores, units, 3, np.array([0, 0, 1]), 2)
+    keys = pd.DataFrame({"task": ["Average"]})
+    average = Target("mean", cells, Estimand("mean", np.ones((2, 1))), keys, np.zeros(1, dtype=int))
+    # half of the draws lack the unit of the second task
+    draws = np.tile([[0, 1, 2], [0, 0, 1]], (20, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lacking, skipping = (
+            infer(average, checked_options("mean", interval, 0.95, 50, 0, draws))
+            for interval in ("percentile", "order")
+        )
+    assert lacking.n_undefined.tolist() == [20]
+    assert skipping.n_undefined.tolist() == [0]
+    # (0.3 + 0.9) / 2 with both tasks, and 0.8 / 3 with the first alone
+    np.testing.assert_allclose(np.unique(skipping.replicates.round(12)), [0.8 / 3, 0.6])
+
+
+def test_draws_are_checked_against_the_units_by_any_interval(target):
+    for interval in ("t", "percentile"):
+        options = checked_options("mean", interval, 0.95, 50, 0, np.zeros((60, 24), dtype=int))
+        with raises(ShapeError, option="draws"):
+            infer(target, options)
+
+
+def test_shares_have_limits_and_no_degrees_of_freedom():
+    hits = mean_of_units(np.repeat([1.0, 0.0], [9, 3]), np.arange(12))
+    found = infer(hits, checked_options("mean", "wilson", 0.95, 50, 0, None))
+    expected = stats.binomtest(9, 12).proportion_ci(method="wilson")
+    np.testing.assert_allclose([found.conf_low[0], found.conf_high[0]], expected)
+    assert "df" not in found.columns("case")
+    # one trial has limits, too
+    one = infer(mean_of_units(np.ones(1), np.zeros(1, dtype=int)), found.options)
+    assert one.conf_low[0] == pytest.approx(stats.binomtest(1, 1).proportion_ci(method="wilson").low)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +252,16 @@ def test_few_discordant_pairs_have_a_caution_unless_their_limits_are_of_scores_o
         warnings.simplefilter("ignore")
         default = ss.difference(hits, reference="human")
         by_t = ss.difference(hits, reference="human", interval="t")
+        tasks = pd.concat([hits.assign(task=task) for task in ("a", "b")])
+        options = {"reference": "human", "by": "task", "interval": "delta"}
+        by_task = ss.percent_decrease(tasks, **options)
+        of_decreases = ss.percent_decrease(tasks, average="task_mean", **options)
     assert default["interval"].tolist() == ["tango"]
     assert "caution" not in default
     assert by_t["caution"].tolist() == ["few events"]
+    assert by_task["caution"].tolist() == ["few events"] * 2
+    # a mean of decreases is of no set of pairs
+    assert "caution" not in of_decreases
 
 
 def test_two_units_have_t_limits_and_one_has_none():
@@ -202,3 +275,12 @@ def test_two_units_have_t_limits_and_one_has_none():
     np.testing.assert_allclose([two["conf_low"], two["conf_high"]], expected)
     assert one["estimate"] == 0.2
     assert np.isnan(one["conf_low"])
+
+
+def test_one_pair_of_hits_is_no_set_of_trials():
+    hits = pd.DataFrame({"case": "a", "method": ["cam", "human"], "metric": "hit", "score": [0.0, 1.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        row = ss.difference(hits, reference="human").iloc[0]
+    assert row["interval"] != "tango"
+    assert np.isnan(row["conf_low"])

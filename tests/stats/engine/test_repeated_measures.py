@@ -105,3 +105,12 @@ def test_it_is_the_share_that_a_common_slope_explains_with_its_degrees_of_freedo
     assert r.estimate == pytest.approx(-np.sqrt(explained / (explained + fit.ssr)), rel=1e-10)
     assert r.df == fit.df_resid
     assert r.p_value == pytest.approx(fit.pvalues["x"], rel=1e-9)
+
+
+@pytest.mark.parametrize("slope", [2.0, -0.3])
+def test_parallel_lines_of_units_have_a_correlation_of_1_without_a_test(slope):
+    units = np.repeat([0, 1, 2], [4, 3, 5])
+    x = np.random.default_rng(1).normal(size=12)
+    result = repeated_measures_coefficient(x, slope * x + np.array([5.0, -3.0, 0.1])[units], units)
+    assert result.estimate == np.sign(slope)
+    assert np.isnan([result.statistic, result.p_value]).all()
