@@ -230,6 +230,15 @@ def test_next_to_nothing_left_of_the_reference_is_a_caution_of_decreases(compare
     assert found["caution"].eq("nearly all lost").all()
 
 
+def test_few_units_with_other_scores_than_0_have_a_caution():
+    scores = pd.DataFrame({"case": [f"c{i:02d}" for i in range(40)], "method": "cam", "metric": "iou"})
+    with warns(column="score", rows=(0,), match=r"\b6 of 40\b"):
+        few = ss.summarize(scores.assign(score=np.where(np.arange(40) < 6, 0.5, 0.0)))
+    assert few["caution"].tolist() == ["mostly zeros"]
+    many = ss.summarize(scores.assign(score=np.where(np.arange(40) < 30, 0.5, 0.0)))
+    assert "caution" not in many
+
+
 def test_an_average_of_tasks_is_no_set_of_trials():
     hits = pd.DataFrame({"case": [f"c{i:02d}" for i in range(40)], "method": "cam", "metric": "hit"})
     hits["score"] = (np.arange(40) % 3 == 0) * 1.0
