@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
 from scipy.stats import t
 
 import salstats as ss
@@ -40,6 +42,7 @@ def test_coefficients_are_printed_as_r_prints_them(scores, family, outcome):
     fit = ss.fit(scores, f"{outcome} ~ method + prob", family=family, errors="classical")
     lines = [line.rstrip("* .") for line in words_of_lines(fit.summary())]
     assert [line for line in OF_R[family] if line not in lines] == []
+    assert "Coefficients:" in lines
 
 
 def test_mixed_models_are_printed_as_lme4_prints_them(scores):
@@ -50,6 +53,7 @@ def test_mixed_models_are_printed_as_lme4_prints_them(scores):
     assert "Residual 0.01975 0.14054" in lines
     assert "-2.445 -0.627 -0.082 0.586 3.133" in lines
     assert "prob 0.023508 0.049903 121.0 0.471 0.638" in lines
+    assert "Fixed effects:" in lines
 
 
 def test_standard_deviations_beside_one_of_zero_have_their_digits():
@@ -167,3 +171,45 @@ def test_a_p_value_with_a_mark_is_not_printed_as_the_bound_of_the_mark():
     rows = pd.DataFrame({"case": range(8), "prob": prob, "y": slope * prob + residuals})
     lines = words_of_lines(ss.fit(rows, "y ~ prob", errors="classical").summary())
     assert [line.split()[-2:] for line in lines if line.startswith("prob")] == [["0.04999", "*"]]
+
+
+def test_goodness_of_fit_is_printed_with_the_numbers_of_statsmodels():
+    rng = np.random.default_rng(11)
+    rows = pd.DataFrame({"case": range(40), "x": rng.normal(size=40), "g": list("ab") * 20})
+    rows["y"] = rows["x"] + rng.normal(size=40)
+    rows["hit"] = (rows["y"] > 0).astype(float)
+    rows.loc[7, "x"] = np.nan
+    linear = smf.ols("y ~ x + g", rows).fit()
+    lines = words_of_lines(ss.fit(rows, "y ~ x + g", errors="classical").summary())
+    assert f"Residual standard error: {np.sqrt(linear.scale):.4g} on 36 degrees of freedom" in lines
+    expected = f"Multiple R-squared: {linear.rsquared:.4g}, Adjusted R-squared: {linear.rsquared_adj:.4g}"
+    assert expected in lines
+    (f_line,) = [line for line in lines if line.startswith("F-statistic")]
+    assert f_line.startswith(f"F-statistic: {linear.fvalue:.4g} on 2 and 36 DF, p-value:")
+    assert float(f_line.split()[-1]) == pytest.approx(linear.f_pvalue, rel=5e-3)
+    assert "Number of obs: 39" in lines
+    assert any(line.startswith("(1 observation") for line in lines)
+    logit = smf.glm("hit ~ x + g", rows, family=sm.families.Binomial()).fit()
+    lines = words_of_lines(ss.fit(rows, "hit ~ x + g", family="binomial", errors="classical").summary())
+    assert f"Null deviance: {logit.null_deviance:.2f} on 38 degrees of freedom" in lines
+    assert f"Residual deviance: {logit.deviance:.2f} on 36 degrees of freedom" in lines
+    assert f"AIC: {logit.aic:.2f}" in lines
+    assert not any("squared" in line or line.startswith("Residual standard error") for line in lines)
+    # One coefficient has no F test.
+    assert "F-statistic" not in str(ss.fit(rows, "y ~ 1", errors="classical").summary())
+
+
+@pytest.mark.parametrize("reml", [True, False])
+def test_likelihoods_and_groups_of_mixed_models_are_printed(scores, reml):
+    fit = ss.fit(scores, "iou ~ method + (1|case)", reml=reml)
+    lines = words_of_lines(fit.summary())
+    glance = fit.glance().iloc[0]
+    n_cases = scores["case"].nunique()
+    assert f"Number of obs: {glance['nobs']:.0f}, groups: case, {n_cases}" in lines
+    if reml:
+        assert f"REML criterion at convergence: {-2 * glance['log_lik']:.1f}" in lines
+    else:
+        names = ["aic", "bic", "log_lik", "deviance", "df_residual"]
+        numbers = [f"{glance[name]:.1f}" for name in names[:-1]] + [f"{glance['df_residual']:.0f}"]
+        assert " ".join(numbers) in lines
+        assert lines[lines.index(" ".join(numbers)) - 1] == "AIC BIC logLik deviance df.resid"
