@@ -81,6 +81,7 @@ def test_masks_of_several_readers_are_a_study_without_a_truth_or_with_their_cons
     made = ss.study_from_arrays({}, {}, readers=readers)
     assert made.tasks == ("Edema", "Nodule")
     assert made.readers() == ("R1", "R2", "R3")
+    assert not any(p.has_saliency for case in made for p in case.predictions)
     first, second = made
     assert not first.truths
     # a reader who marked another task of a case marked nothing here, one without a mask did not read it
@@ -99,6 +100,7 @@ def test_masks_of_several_readers_are_a_study_without_a_truth_or_with_their_cons
 
 def test_people_of_a_case_without_an_entry_marked_nothing():
     made = study({("a", "Edema"): TRUTH, ("b", "Edema"): TRUTH}, {}, human={("a", "Edema"): TRUTH}, points={})
+    assert not any(p.has_saliency for case in made for p in case.predictions)
     contents = {case.case: case.predictions[0].read() for case in made}
     assert area(contents["a"].mask) == TRUTH.sum()
     assert area(contents["b"].mask) == 0

@@ -328,6 +328,9 @@ class TestOtherSources:
     def test_people_and_their_points_are_one_method(self, folders):
         (folders / "points.json").write_text(json.dumps({"a b": {"finding": [[5, 3]]}}))
         study = read(folders, human=folders / "masks", points=folders / "points.json")
+        assert not any(
+            p.has_saliency for case in study for p in case.predictions if p.series.method == "human"
+        )
         scores = ss.score(study).set_index(["case", "metric"])["score"]
         assert scores["a b"].to_dict() == {"iou": 1.0, "hit": 1.0}
 

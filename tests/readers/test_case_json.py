@@ -102,6 +102,8 @@ def test_masks_of_another_size_than_the_truth_are_named_with_both_files(folder, 
         ([[[4, 2], [float("nan"), 3]]], (0,), ""),
         ([[[4, 2], [9]]], (0,), ""),
         ("polygon", (0,), ""),
+        (3, (), ""),
+        ({"points": BOX}, (), ""),
         (mask(), (), "give the file as truth or human (people)"),
     ],
 )

@@ -1,5 +1,6 @@
 """Tables with a row per case: what is said of a wrong cell."""
 
+import numpy as np
 import pytest
 from tests_support import raises
 
@@ -43,3 +44,18 @@ def test_points_are_rows_and_columns_by_case_and_task(tmp_path):
     assert points.values["b"]["e"].shape == (0, 2)
     file.write_text("case,x,y\na,3,1\n")
     assert read_point_table_as_row_col(file, "e").values["a"]["e"].tolist() == [[1, 3]]
+
+
+def test_probabilities_and_labels_run_from_0_to_1_and_may_be_missing(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("case,prob,label\na,0,1\nb,1,0\nc,,\n")
+    predictions = read_prob_and_label_by_case(file)
+    assert (predictions["a"], predictions["b"]) == ((0, 1), (1, 0))
+    assert np.isnan(predictions["c"]).all()
+    file.write_text("case,prob\na,0.25\n")
+    np.testing.assert_array_equal(read_prob_and_label_by_case(file)["a"], (0.25, np.nan))
+
+
+def test_a_spacing_is_that_of_rows_and_then_of_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("case,col_mm,row_mm\na,0.5,2\n")
+    assert read_spacing_mm_by_case(tmp_path / "a.csv") == {"a": (2, 0.5)}
