@@ -128,6 +128,16 @@ def test_the_truth_may_be_made_of_what_several_readers_marked(folder):
     assert area(study.cases[0].truths["Edema"].read()) == 3 * 6
 
 
+def test_two_named_readers_need_no_truth_and_one_does(folder):
+    people = {name: write_json(folder / f"{name}.json", {ONE: {"Edema": mask()}}) for name in ("a", "b")}
+    study = read_chexlocalize(human=people, maps=folder / "maps")
+    assert not any(case.truths for case in study)
+    assert study.readers() == ("a", "b")
+    for human in ({"a": people["a"]}, people["a"]):
+        with raises(InputFileError, option="truth"):
+            read_chexlocalize(human=human, maps=folder / "maps")
+
+
 def test_a_study_is_named_by_its_folder_or_by_its_first_file(folder):
     assert read_chexlocalize(folder).source == str(folder)
     truth = folder / "gt_segmentations_val.json"
