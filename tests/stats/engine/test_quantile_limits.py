@@ -6,7 +6,11 @@ import pytest
 from tests_support import warns
 
 import salstats as ss
-from salstats.stats.engine.quantile_limits import quantile_replicates, weighted_quantiles
+from salstats.stats.engine.quantile_limits import (
+    quantile_replicates,
+    share_of_scores_at_or_below_each_score,
+    weighted_quantiles,
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +33,20 @@ def test_a_lump_that_holds_the_median_gives_limits_of_no_width():
     scores["score"] = np.where(np.arange(100) < 75, 0.0, 0.5)
     row = ss.medians(scores, by="method").iloc[0]
     assert (row["estimate"], row["conf_low"], row["conf_high"]) == (0.0, 0.0, 0.0)
+
+
+def test_shares_at_or_below_each_score_have_the_variance_of_a_proportion():
+    # unit 0 has no score; of five scores the third is half below the median and half above
+    scores, units = np.array([0.9, 0.1, 0.5, 0.3, 0.7]), np.array([1, 2, 3, 4, 5])
+    found = share_of_scores_at_or_below_each_score(scores, units, 6, 0.5, (0.0, 1.0))
+    np.testing.assert_array_equal(found.values, [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1])
+    np.testing.assert_allclose(found.share, [0, 0.2, 0.4, 0.5, 0.6, 0.8, 1])
+    # p (1 - p) / (n - 1), and for the third the residuals of 1, 1, 1/2, 0 and 0
+    expected = [0, 0.16 / 4, 0.24 / 4, 1 / (4 * 5), 0.24 / 4, 0.16 / 4, 0]
+    np.testing.assert_allclose(found.variance, expected)
+    np.testing.assert_allclose(found.residual, [0, -0.5, 0.5, 0, 0.5, -0.5], atol=1e-15)
+    assert found.df == pytest.approx(4)
+    assert found.n_units == 5
 
 
 def test_limits_that_differ_from_0_by_rounding_are_0():

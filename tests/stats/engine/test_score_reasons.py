@@ -13,6 +13,7 @@ from salstats.display.report.case_counts import count_undefined_scores_and_absen
 from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
     count_missing_without_absent,
+    human_label_column_if_any,
     metric_option_columns,
 )
 
@@ -193,12 +194,24 @@ def test_observations_without_a_finding_count_once_however_many_metrics_lack_it(
         assert absent.value_counts().to_dict() == dict.fromkeys(
             [(task, method) for task in "ab" for method in ("cam", "human")], ABSENT
         )
+    # each metric has a score of its own
+    of_scores = by_columns_per_observation_of_absent_finding(two, ["score", "prob"], ["metric", "task"])
+    assert of_scores.value_counts().to_dict() == dict.fromkeys(
+        [(metric, task) for metric in ("iou", "dice") for task in "ab"], 2 * ABSENT
+    )
     # a covariate is of a case and task, so that methods do not repeat it
     sizes = two.assign(size=two["score"].where(two["case"] != "5"))
     covariate = by_columns_per_observation_of_absent_finding(sizes, ["size"], ["task"])
     assert covariate["task"].value_counts().to_dict() == {"a": ABSENT, "b": ABSENT}
     assert by_columns_per_observation_of_absent_finding(sizes.assign(size=1.0), ["size"], ["task"]).empty
     assert by_columns_per_observation_of_absent_finding(two.drop(columns="case"), ["size"], ["task"]).empty
+
+
+def test_estimates_have_the_label_of_people_if_scores_have_one(scores):
+    assert human_label_column_if_any(scores) == {}
+    known = scores.assign(human_label=np.where(scores["method"] == "human", "Two readers", None))
+    assert human_label_column_if_any(known) == {"human_label": "Two readers"}
+    assert human_label_column_if_any(scores.assign(human_label=scores["method"])) == {}
 
 
 def test_options_of_metrics_are_repeated_for_their_estimates(distances):
