@@ -91,6 +91,20 @@ def test_a_group_of_one_class_has_no_curve(tied):
 def test_a_single_patient_with_positives_has_a_curve_without_bands(tied):
     table = tied.assign(label=(tied["patient"] == 3).astype(int))
     assert roc_curve(table, "prob", "label", n_replicates=20)["conf_low"].isna().all()
+    of_two = tied.assign(label=tied["patient"].isin([3, 7]).astype(int))
+    assert roc_curve(of_two, "prob", "label", n_replicates=20)["conf_low"].iloc[-1] == 1
+
+
+def test_points_have_the_numbers_and_the_caution_of_their_group(tied):
+    few = tied[tied["patient"] < 3].assign(label=[0, 1, 1] * 3, prob=np.arange(9.0))
+    few.loc[few.index[0], "prob"] = np.nan
+    both = pd.concat([few.assign(arm="few"), tied.assign(arm="many")], ignore_index=True)
+    curve = roc_curve(both, "prob", "label", by="arm", n_replicates=20).set_index("arm")
+    facts = curve[["n", "n_missing", "n_units", "n_positive", "n_negative"]].drop_duplicates()
+    n_positive = int(tied["label"].sum())
+    assert facts.to_numpy().tolist() == [[8, 1, 3, 6, 2], [120, 0, 40, n_positive, 120 - n_positive]]
+    assert curve.loc["few", "caution"].eq("few units").all()
+    assert curve.loc["many", "caution"].isna().all()
 
 
 def test_labels_must_be_0_and_1(tied):
