@@ -59,6 +59,10 @@ def test_the_axis_names_the_methods_at_their_rows():
         -1: "RISE",
         -2: Labels().value("method", "ig"),
     }
+    # the axis ends a little beyond the limits of 0 and 1
+    low, high = axes.get_xlim()
+    assert -0.1 < low < 0
+    assert 1 < high < 1.1
 
 
 @pytest.mark.parametrize(("down", "n_panels"), [("dataset", 4), (None, 2)])
