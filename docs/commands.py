@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.cli import get_docs_for_click
 
-from salstats.cli.app import make_app
+from salstats.cli.app import make_app_with_options_of_one_command
 from salstats.cli.commands import COMMANDS
 from salstats.studies import declarations, engine
 
@@ -24,7 +24,7 @@ FUNCTIONS = {command.name: command.function for command in COMMANDS}
 
 def write_pages(folder: Path) -> None:
     """Write a page for each command, and one that lists them by group."""
-    app = typer.main.get_command(make_app(""))
+    app = typer.main.get_command(make_app_with_options_of_one_command(""))
     context = typer.Context(app, info_name="salstats")
     pages, groups = {}, {}
     for name in app.list_commands(context):
@@ -44,7 +44,7 @@ def write_pages(folder: Path) -> None:
 
 def page(name: str) -> str:
     """Return the page of one command: description, arguments, options and an example."""
-    app = typer.main.get_command(make_app(name))
+    app = typer.main.get_command(make_app_with_options_of_one_command(name))
     context = typer.Context(app, info_name="salstats")
     command: Any = app.get_command(context, name)
     own = typer.Context(command, info_name=name, parent=context)

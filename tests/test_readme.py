@@ -18,7 +18,7 @@ import pytest
 import typer
 
 import salstats as ss
-from salstats.cli.app import make_app, run
+from salstats.cli.app import make_app_with_options_of_one_command, run
 from salstats.stats.models.fit import Fit
 from salstats.studies import declarations, engine
 
@@ -223,7 +223,7 @@ def test_what_is_not_run_stands_on_a_page():
 def options_of(command):
     """The options of a command, whose help is shown."""
     assert run([command, "--help"]) == 0
-    made = typer.main.get_command(make_app(command)).commands[command]
+    made = typer.main.get_command(make_app_with_options_of_one_command(command)).commands[command]
     return {spelled for p in made.params for spelled in (*p.opts, *p.secondary_opts)}
 
 

@@ -73,12 +73,14 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def execute_raising_errors(arguments: list[str], flags_to_fill: dict[str, str] | None = None) -> int:
+def execute_raising_errors(
+    arguments: list[str], flag_by_parameter_to_extend: dict[str, str] | None = None
+) -> int:
     """Run one command and return its exit code; errors are raised.
 
-    The flag of each parameter of the command is added to `flags_to_fill`.
+    The flag of each parameter of the command is added to `flag_by_parameter_to_extend`.
     """
-    app = make_app(_first_non_option(arguments), flags_to_fill)
+    app = make_app_with_options_of_one_command(_first_non_option(arguments), flag_by_parameter_to_extend)
     code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
     # If the program that reads the output has ended, the error is raised here and not at the exit.
     sys.stdout.flush()
@@ -204,14 +206,16 @@ class _ShellGroup(TyperGroup):
         return _hide_types_of_switches(super().get_params(ctx))
 
 
-def make_app(called_command_name: str, flags_to_fill: dict[str, str] | None = None) -> typer.Typer:
+def make_app_with_options_of_one_command(
+    called_command_name: str, flag_by_parameter_to_extend: dict[str, str] | None = None
+) -> typer.Typer:
     """Make the app; only one command has its options, since they are made from the imported function.
 
     Parameters
     ----------
     called_command_name : str
         Name of the command that runs or shows its help.
-    flags_to_fill : dict, optional
+    flag_by_parameter_to_extend : dict, optional
         The flag of each parameter of that command is added to it.
     """
     from salstats.cli.commands import COMMANDS, GROUPS
@@ -229,11 +233,11 @@ def make_app(called_command_name: str, flags_to_fill: dict[str, str] | None = No
         if isinstance(command, _StandaloneCommand):
             body = command.body
             help_text = None
-            if command.name == called_command_name and flags_to_fill is not None:
-                flags_to_fill |= _flags_of_parameters(body)
+            if command.name == called_command_name and flag_by_parameter_to_extend is not None:
+                flag_by_parameter_to_extend |= _flags_of_parameters(body)
         elif command.name == called_command_name:
             with spinner("Loading"):
-                body = _make_command_body_and_fill_flags(command, flags_to_fill)
+                body = _make_command_body_and_fill_flags(command, flag_by_parameter_to_extend)
             help_text = command.summary
         else:
             body = _placeholder
@@ -241,7 +245,7 @@ def make_app(called_command_name: str, flags_to_fill: dict[str, str] | None = No
         settings = None
         if command.name == "reproduce":
             # The flags depend on the study, so that the command itself adds them to `obj`.
-            settings = _UNPARSED | {"obj": flags_to_fill}
+            settings = _UNPARSED | {"obj": flag_by_parameter_to_extend}
         app.command(
             command.name, cls=_ShellCommand, help=help_text, rich_help_panel=GROUPS[command.group],
             epilog=f"Example: salstats {command.name} {command.example}".rstrip(), context_settings=settings,
@@ -255,7 +259,7 @@ def _flags_of_parameters(body: Callable[..., None]) -> dict[str, str]:
 
 
 def _make_command_body_and_fill_flags(
-    command: "Command", flags_to_fill: dict[str, str] | None
+    command: "Command", flag_by_parameter_to_extend: dict[str, str] | None
 ) -> Callable[..., None]:
     """Make the function of a command, whose signature typer reads, and fill in its flags."""
     import salstats as ss
@@ -271,8 +275,8 @@ def _make_command_body_and_fill_flags(
     # Where function and reader have the same flag, it sets the function's; Python alone can set the reader's.
     command_flags = {option.flag for option in command_options}
     reading_options = [option for option in command.source.options() if option.flag not in command_flags]
-    if flags_to_fill is not None:
-        flags_to_fill |= {
+    if flag_by_parameter_to_extend is not None:
+        flag_by_parameter_to_extend |= {
             option.name: option.flag for option in (*reading_options, *command_options) if option.flag
         }
 

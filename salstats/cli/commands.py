@@ -128,7 +128,7 @@ COMMANDS = (
         "score_gaze",
         GAZE,
         "gaze -o scores.csv --maps gradcam=maps --metrics ncc,auc --jobs 2",
-        run=runs.run_gaze,
+        run=runs.run_scoring_against_gaze,
         extra_options=(
             _rare_option(
                 "recordings", "Also write the recordings, used and left out, to this file.", Path | None

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -65,7 +64,7 @@ def run_demo(
         code=f'ss.datasets.load_digits_scores().query("metric in {list(METRICS)}")',
         progress=True,
         title="salstats demo: saliency maps of handwritten digits (the annotator is simulated)",
-        labels=demo_method_labels(),
+        labels=labels_option_value_of_demo(),
         study=examples,
         images=examples / "images",
         overwrite=overwrite,
@@ -74,7 +73,7 @@ def run_demo(
     return frames
 
 
-def demo_method_labels() -> dict[str, Any]:
+def labels_option_value_of_demo() -> dict[str, str | dict[str, str]]:
     """Return labels that order the methods and name the simulated annotator."""
     names = Labels()
     order = {HUMAN: ANNOTATOR} | {m: names.value("method", m) for m in _METHODS}

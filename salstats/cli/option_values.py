@@ -97,8 +97,13 @@ def path_or_paths_by_name(values: Sequence[str], flag: str, example: str) -> str
     return named
 
 
-def labels_and_colours(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:
-    """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`."""
+def label_by_name_with_colours_entry_if_any(
+    values: Sequence[str], flag: str, example: str
+) -> dict[str, str | dict[str, str]]:
+    """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`.
+
+    The dict has the label of each name; colours, if any, are a dict in its entry "colours".
+    """
     named: dict[str, str | dict[str, str]] = {}
     colours: dict[str, str] = {}
     for name, text in repeated_assignments(values, flag, example).items():

@@ -259,7 +259,7 @@ def _drawn_methods(study: "Study", names: Iterable[str] | None) -> set[str]:
     return {name.partition(":")[0] for name in names}
 
 
-def run_gaze(run: CommandRun, source: Source) -> None:
+def run_scoring_against_gaze(run: CommandRun, source: Source) -> None:
     """Score maps against gaze; the recordings can also be written."""
     [recordings_file] = _pop_further_files(run, "recordings")
     import salstats as ss

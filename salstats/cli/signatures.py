@@ -18,7 +18,7 @@ from salstats.cli.option_help import CHOICES
 from salstats.cli.option_values import (
     column_or_weights,
     comma_separated_assignments,
-    labels_and_colours,
+    label_by_name_with_colours_entry_if_any,
     margin_or_margins_by_metric,
     method_or_method_metric_reader_by_column,
     number,
@@ -53,7 +53,7 @@ class _Form:
         if self.parse in (
             comma_separated_assignments,
             repeated_assignments,
-            labels_and_colours,
+            label_by_name_with_colours_entry_if_any,
             method_or_method_metric_reader_by_column,
             options_by_metric,
             path_or_paths_by_name,
@@ -73,7 +73,7 @@ _FORMS: dict[str, _Form] = {
     "maps": _Form(path_or_paths_by_name, "gradcam:densenet=DIR"),
     "masks": _Form(path_or_paths_by_name, "gradcam=PATH"),
     "class_maps": _Form(repeated_assignments, "gradcam=DIR"),
-    "labels": _Form(labels_and_colours, "gradcam=Grad-CAM or colours:gradcam=#004488"),
+    "labels": _Form(label_by_name_with_colours_entry_if_any, "gradcam=Grad-CAM or colours:gradcam=#004488"),
     "directions": _Form(repeated_assignments, "my_score=smaller"),
     "only": _Form(repeated_assignments, "dataset=NIH"),
     "threshold": _Form(value_or_values_by_method, "gradcam=0.4"),

@@ -27,7 +27,7 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.path_or_paths_by_name, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
         (values.path_or_paths_by_name, ["maps/gradcam/", "b=x"], {"gradcam": "maps/gradcam/", "b": "x"}),
         (
-            values.labels_and_colours,
+            values.label_by_name_with_colours_entry_if_any,
             ["gradcam=Grad-CAM", "colours:gradcam=#004488"],
             {"gradcam": "Grad-CAM", "colours": {"gradcam": "#004488"}},
         ),
@@ -79,7 +79,7 @@ def test_a_path_alone_among_several_may_hold_an_equals_sign(tmp_path):
     [
         (values.repeated_assignments, ["gradcam"]),
         (values.repeated_assignments, ["a=1", "a=2"]),
-        (values.labels_and_colours, ["a=b,c=d"]),
+        (values.label_by_name_with_colours_entry_if_any, ["a=b,c=d"]),
         (values.comma_separated_assignments, ["a=b;c=d"]),
         (values.method_or_method_metric_reader_by_column, ["a=b:c:d:e"]),
         (values.method_or_method_metric_reader_by_column, ["a=b:"]),

@@ -412,7 +412,7 @@ def test_recordings_are_counted_and_written_beside_the_scores_of_gaze(run_with, 
     monkeypatch.setattr(ss, "recordings", lambda study: recordings, raising=False)
     scores = pd.DataFrame({"metric": "information_gain", "method": "cam", "score": [0.5, None]})
     scores["reason"] = [None, "too few readers"]
-    run_with(runs.run_gaze, Function(scores), "study", recordings=Path("looks.csv"))
+    run_with(runs.run_scoring_against_gaze, Function(scores), "study", recordings=Path("looks.csv"))
     pd.testing.assert_frame_equal(pd.read_csv("looks.csv"), recordings)
     first, second = capsys.readouterr().err.splitlines()[-2:]
     assert "2 of 3 recordings" in first
@@ -421,7 +421,7 @@ def test_recordings_are_counted_and_written_beside_the_scores_of_gaze(run_with, 
     assert second.endswith("1 of 2 images defined, 1 too few readers")
     ruled_out = scores.assign(reason=[None, ZERO_MAP_AT_FIXATION], reader="R1")
     recordings.loc[1, "n_overlapping"] = 0
-    run_with(runs.run_gaze, Function(ruled_out), "study", output="out2.csv")
+    run_with(runs.run_scoring_against_gaze, Function(ruled_out), "study", output="out2.csv")
     first, second, third = capsys.readouterr().err.splitlines()[-3:]
     assert first.endswith("3 of no duration")
     assert "1 of 2 images x readers defined" in second
