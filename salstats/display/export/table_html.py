@@ -8,7 +8,7 @@ from great_tables import GT
 
 from salstats.display.tables.great_table import PrintedTable, text_of_html
 from salstats.display.tables.rows import BodyRow, Cell, TableRows, table_to_rows
-from salstats.display.tables.widths import column_widths_em, number_lines
+from salstats.display.tables.widths import natural_and_minimal_column_widths_em, number_lines
 from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
@@ -135,7 +135,9 @@ def _page_style(table: GT) -> str:
     """Return the style of a page, with the width of the row labels if the package made the table."""
     if not isinstance(table, PrintedTable) or len(table.record.stubhead) > 1:
         return _PAGE_CSS.replace("LABELS", "0")
-    width = min(column_widths_em(table_to_rows(table.record), 0).natural[0], _WIDEST_LABELS_EM)
+    width = min(
+        natural_and_minimal_column_widths_em(table_to_rows(table.record), 0).natural[0], _WIDEST_LABELS_EM
+    )
     return (_PAGE_CSS + _STUB_CSS).replace("LABELS", f"calc({width:.1f}em + {_CELL_PADDING})")
 
 

@@ -184,7 +184,7 @@ def plot_flow(
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, frame_labels)
     chains = [
-        _with_title_as_first_heading(_boxes_below_file_box(branches, file, frame_labels), title)
+        _with_title_as_first_heading(_stage_and_exclusion_boxes(branches, file, frame_labels), title)
         for title, branches in groups
     ]
     note = _case_counting_rule_note(flow, str(file["unit"]), frame_labels)
@@ -303,7 +303,9 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, labels: Labels) -> _FlowBox:
     return _FlowBox("In the file", [f"{joined(counts)}; {_amount_text(file['n_rows'], 'score')}"])
 
 
-def _boxes_below_file_box(branches: pd.DataFrame, file_counts: pd.Series, labels: Labels) -> list[_FlowBox]:
+def _stage_and_exclusion_boxes(
+    branches: pd.DataFrame, file_counts: pd.Series, labels: Labels
+) -> list[_FlowBox]:
     """Return the boxes of a group's branches, all below the file's: exclusions and then the stage, by stage.
 
     `file_counts` is the row of the flow for the file.

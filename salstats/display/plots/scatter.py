@@ -31,7 +31,7 @@ from salstats.display.plots.scatter_data import (
     correlations_with_texts,
     fitted_lines,
     points_of_other_groups,
-    scatter_data,
+    scatter_points_and_binned_rates,
 )
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import adjusted_for_covariates_note
@@ -142,7 +142,7 @@ def plot_scatter(
     'Probability'
     """
     frame_labels = Labels(labels, check_frame(data, "data"))
-    scatter = scatter_data(data, x, y, by, colour, frame_labels)
+    scatter = scatter_points_and_binned_rates(data, x, y, by, colour, frame_labels)
     lines = None
     if fit is not None:
         fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))

@@ -95,7 +95,7 @@ class ScatterData:
         return len(self.points["group"].cat.categories)
 
 
-def scatter_data(
+def scatter_points_and_binned_rates(
     data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
 ) -> ScatterData:
     """Return the rows of data that have `x` and `y`, with their panel, group and position in the figure.

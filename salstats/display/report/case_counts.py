@@ -21,7 +21,7 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     wording : Wording
         Names of the report.
     """
-    n_undefined_by_reason, n_absent = count_undefined_scores_and_absent_findings(flow)
+    n_undefined_by_reason, n_absent = n_undefined_scores_by_reason_and_n_absent(flow)
     # the first stage counts all rows of the scores
     file = flow[flow["stage"] == FILE].iloc[0]
     n_scores = int(file["n_rows"]) - n_absent
@@ -78,30 +78,30 @@ def _task_method_metric_count_texts(flow: pd.DataFrame) -> list[str]:
     return texts
 
 
-class UnscoredCounts(NamedTuple):
+class UndefinedByReasonAndAbsent(NamedTuple):
     """Numbers of rows without a score.
 
     Attributes
     ----------
-    undefined_by_reason : Series of int
+    n_undefined_by_reason : Series of int
         Number of undefined scores by reason, the most frequent reason first.
-    absent : int
+    n_absent : int
         Number of rows of findings that are absent, which need no score.
     """
 
-    undefined_by_reason: pd.Series
-    absent: int
+    n_undefined_by_reason: pd.Series
+    n_absent: int
 
 
-def count_undefined_scores_and_absent_findings(flow: pd.DataFrame) -> UnscoredCounts:
+def n_undefined_scores_by_reason_and_n_absent(flow: pd.DataFrame) -> UndefinedByReasonAndAbsent:
     """Count undefined scores and rows of absent findings in a frame of `case_flow`."""
     is_undefined = flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)
     n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()
     n_rows = n_rows.sort_values(ascending=False, kind="stable")
     is_absent = n_rows.index.isin(ABSENT_REASONS)
     # reasons without a score are left out
-    return UnscoredCounts(
-        undefined_by_reason=n_rows[~is_absent & (n_rows > 0)], absent=int(n_rows[is_absent].sum())
+    return UndefinedByReasonAndAbsent(
+        n_undefined_by_reason=n_rows[~is_absent & (n_rows > 0)], n_absent=int(n_rows[is_absent].sum())
     )
 
 

@@ -15,7 +15,7 @@ from salstats.display.report.associations import (
     is_slope_of_gap_model,
     outcome_metric_of_rows,
 )
-from salstats.display.report.case_counts import count_undefined_scores_and_absent_findings
+from salstats.display.report.case_counts import n_undefined_scores_by_reason_and_n_absent
 from salstats.display.report.mean_scores import undefined_score_bounds_sentences
 from salstats.display.report.provenance import versions
 from salstats.display.report.settings import has_several_values
@@ -149,7 +149,7 @@ def _outcome_and_undefined_score_slots(frames: ReportFrames, wording: Wording) -
             notes.append(record.note)
     subject = "The outcome was" if len(metric_texts) == 1 else "Outcomes were"
     flow = frames["flow"]
-    n_undefined_by_reason, n_absent = count_undefined_scores_and_absent_findings(flow)
+    n_undefined_by_reason, n_absent = n_undefined_scores_by_reason_and_n_absent(flow)
     n_undefined = int(n_undefined_by_reason.sum())
     n_scores = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
     reasons = ""

@@ -25,7 +25,7 @@ from salstats.display.tables.grid import (
     TableQuantity,
     decimals_of_rows,
     estimate_and_interval_texts,
-    missing_bounds_quantity_if_any,
+    low_to_high_bounds_quantity_if_in_frame,
     p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
@@ -414,7 +414,7 @@ def _contrast_effect_and_p_value_quantities(
     contrast_texts = np.where(_is_percentage_row(contrasts), percentage_texts, difference_texts).tolist()
     significant, others = _significant_and_other_tested_rows(contrasts)
     values.append(TableQuantity(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
-    values += missing_bounds_quantity_if_any(contrasts, contrast_digits, style)
+    values += low_to_high_bounds_quantity_if_in_frame(contrasts, contrast_digits, style)
     values += _effect_size_quantity_if_any(contrasts, style)
     values += p_values
     return values

@@ -23,7 +23,7 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
     estimate_and_interval_texts,
-    missing_bounds_quantity_if_any,
+    low_to_high_bounds_quantity_if_in_frame,
     p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
@@ -216,7 +216,7 @@ def table_estimates(
     )
     heading = _heading(means, placement, names, beside_p_values=bool(p_values))
     values = [TableQuantity(heading, texts, bold=best.rows, underline=underlined_rows)]
-    bounds = missing_bounds_quantity_if_any(means, digits, style)
+    bounds = low_to_high_bounds_quantity_if_in_frame(means, digits, style)
     values += bounds
     values += p_values
     row_values: list[TableQuantity] = []

@@ -204,10 +204,10 @@ class TableQuantity(NamedTuple):
     heading_by_column: Mapping[str, str] = {}
 
 
-def missing_bounds_quantity_if_any(
+def low_to_high_bounds_quantity_if_in_frame(
     estimates: Estimates, digits: int | None, style: str
 ) -> list[TableQuantity]:
-    """Return the bounds of a frame of `missing_bounds` as one quantity, an empty list for other frames."""
+    """Return "Bounds", `bound_low` to `bound_high`, of a frame of `missing_bounds`; [] for other frames."""
     if not estimates.distinct_values("bound_low"):
         return []
     bounds = zip(

@@ -113,7 +113,7 @@ class Paper(NamedTuple):
 
     def fits(self, rows: TableRows, setting: TypeSetting) -> bool:
         """Return whether a table fits in a setting, its columns as narrow as they can be."""
-        minimal_widths = column_widths_em(rows, setting.n_breaks).minimal
+        minimal_widths = natural_and_minimal_column_widths_em(rows, setting.n_breaks).minimal
         sufficient_width = sum(self.column_widths_with_gaps_points(minimal_widths, setting.points))
         return sufficient_width <= self.line_width_points(turned=setting.turned)
 
@@ -186,7 +186,7 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
         return [(rows, page_layout(rows, paper))]
     setting = _PART_SETTINGS[0]
     widths_points = paper.column_widths_with_gaps_points(
-        column_widths_em(rows, setting.n_breaks).minimal, setting.points
+        natural_and_minimal_column_widths_em(rows, setting.n_breaks).minimal, setting.points
     )
     available_points = paper.line_width_points(turned=setting.turned) - sum(widths_points[: rows.n_stub])
     starts = _outer_heading_bounds(rows)
@@ -236,7 +236,7 @@ def page_layout(rows: TableRows, paper: Paper, settings: Sequence[TypeSetting] =
     line_width_points = paper.line_width_points(turned=setting.turned)
     gap_points = paper.gap_points_by_type_size[setting.points]
     points_per_em = setting.points * paper.type_scale
-    natural, minimal = column_widths_em(rows, setting.n_breaks)
+    natural, minimal = natural_and_minimal_column_widths_em(rows, setting.n_breaks)
     available_em = (line_width_points - 2 * gap_points * len(natural)) / points_per_em
     return PageLayout(
         points=setting.points,
@@ -267,7 +267,7 @@ def _widths_em_filling_room(
     return [low + share * (high - low) for low, high in zip(minimal, natural, strict=True)]
 
 
-def column_widths_em(rows: TableRows, n_breaks: int) -> ColumnWidths:
+def natural_and_minimal_column_widths_em(rows: TableRows, n_breaks: int) -> ColumnWidths:
     """Return the natural and the minimal widths of columns in ems."""
     headings = rows.head[-1]
     body = [row.cells for row in rows.body if not row.is_group_label]

@@ -314,7 +314,7 @@ class Labels:
         if column in _METRIC_COLUMNS:
             metrics = {name: position for position, name in enumerate(METRICS)}
 
-        def sort_key(value: Any) -> _ValueSortKey:
+        def sort_key_references_first_summaries_last(value: Any) -> _ValueSortKey:
             text = _value_text(value)
             is_reference = column == "method" and text in self._references and text not in named
             summary_position = 0
@@ -331,7 +331,7 @@ class Labels:
         are_texts = all(isinstance(value, str) for value in distinct)
         if are_texts and column not in ("term", *_METRIC_COLUMNS):
             distinct.sort(key=lambda value: natural_sort_key(self.value(column, value)))
-        return sorted(distinct, key=sort_key)
+        return sorted(distinct, key=sort_key_references_first_summaries_last)
 
     def palette_methods(self, figure_methods: Iterable[str]) -> list[str]:
         """Return the methods that share colours with those that a figure shows, in the order of labels."""

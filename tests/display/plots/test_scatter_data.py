@@ -10,7 +10,7 @@ from salstats.display.plots.scatter_data import (
     correlations_with_texts,
     fitted_lines,
     points_of_other_groups,
-    scatter_data,
+    scatter_points_and_binned_rates,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -28,7 +28,7 @@ DATA = pd.DataFrame(
 
 def points_of(**options):
     values = {"by": None, "colour": None, "labels": Labels(None, DATA)}
-    return scatter_data(DATA, "prob", "iou", **(values | options))
+    return scatter_points_and_binned_rates(DATA, "prob", "iou", **(values | options))
 
 
 def line(**columns):
@@ -52,7 +52,7 @@ def test_scores_of_absent_findings_do_not_count_as_omitted():
     scores = pd.DataFrame({"case": list("abcde"), "score": [0.5, 0.4, np.nan, np.nan, 0.2]})
     scores = scores.assign(task="Edema", method="lime", metric="iou", prob=[0.1, 0.2, 0.3, 0.4, 0.5])
     scores["reason"] = pd.Series([None, None, "finding absent", "empty mask", None], dtype="object")
-    points = scatter_data(scores, "prob", "iou", None, None, Labels(None, scores))
+    points = scatter_points_and_binned_rates(scores, "prob", "iou", None, None, Labels(None, scores))
     assert (len(points.points), points.n_omitted) == (3, 1)
 
 
@@ -65,7 +65,7 @@ def six_methods():
 
 
 def test_many_methods_have_panels_of_their_own_with_the_points_of_the_others_behind():
-    points = scatter_data(six_methods(), "size", "iou", None, None, Labels())
+    points = scatter_points_and_binned_rates(six_methods(), "size", "iou", None, None, Labels())
     assert points.panel_columns == ["task", "method"]
     other_points = points_of_other_groups(points)
     own_points = points.points[["panel", "x_drawn", "y_drawn"]]
@@ -79,27 +79,33 @@ def test_many_methods_have_panels_of_their_own_with_the_points_of_the_others_beh
 
 def test_up_to_four_methods_share_a_panel_and_titles_name_what_varies():
     four = six_methods().query("method in ['m0', 'm1', 'm2', 'm3']")
-    shared = scatter_data(four, "size", "iou", None, None, Labels())
+    shared = scatter_points_and_binned_rates(four, "size", "iou", None, None, Labels())
     assert (shared.panel_columns, shared.colour_column) == (["task"], "method")
     assert shared.n_groups_in_panel == 4
     five = six_methods().query("method != 'human'")
-    own = scatter_data(five, "size", "iou", None, None, Labels())
+    own = scatter_points_and_binned_rates(five, "size", "iou", None, None, Labels())
     assert (own.panel_columns, own.n_groups_in_panel) == (["task", "method"], 1)
     assert own.points["panel"].cat.categories.tolist() == [f"m{i}" for i in range(5)]
     by_method = pd.concat([line(method="m1"), line(method="m3")])[["method", *line().columns]]
     lines = fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", own, DATA).frame
     assert lines["panel"].tolist() == ["m1", "m1", "m3", "m3"]
     two_tasks = pd.concat([five, five.assign(task="Nodule")])
-    panels = scatter_data(two_tasks, "size", "iou", None, None, Labels()).points["panel"].cat.categories
+    panels = (
+        scatter_points_and_binned_rates(two_tasks, "size", "iou", None, None, Labels())
+        .points["panel"]
+        .cat.categories
+    )
     assert panels[0] == "Edema, m0"
     assert len(panels) == 10
     # colours that a user names share the panels
-    assert scatter_data(five, "size", "iou", None, "method", Labels()).n_groups_in_panel == 5
+    assert (
+        scatter_points_and_binned_rates(five, "size", "iou", None, "method", Labels()).n_groups_in_panel == 5
+    )
 
 
 def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
     scores = six_methods().assign(hit=lambda d: (d["iou"] > 0.3).astype(float))
-    points = scatter_data(scores, "size", "hit", None, None, Labels(None, scores))
+    points = scatter_points_and_binned_rates(scores, "size", "hit", None, None, Labels(None, scores))
     rates = points.rates.frame
     assert list(rates["x_drawn"]) == list(rates["x_mean"])
     assert rates.groupby("panel", observed=True)["x_mean"].apply(tuple).nunique() == 1
@@ -160,6 +166,8 @@ def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
 
 @pytest.mark.parametrize(("outcome", "expected"), [([0.0, 1.0] * 4, True), ([0.0, 0.5] * 4, False)])
 def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
-    points = scatter_data(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
+    points = scatter_points_and_binned_rates(
+        DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA)
+    )
     assert points.is_binary is expected
     assert (points.points["y_drawn"] == points.points["y"]).all()

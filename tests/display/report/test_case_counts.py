@@ -10,7 +10,7 @@ from report_frames import SETTINGS
 import salstats as ss
 from salstats.display.report.case_counts import (
     count_sentences,
-    count_undefined_scores_and_absent_findings,
+    n_undefined_scores_by_reason_and_n_absent,
     reasons_text,
 )
 from salstats.display.report.wording import Wording
@@ -70,7 +70,7 @@ def reasoned_flow():
 
 
 def test_undefined_scores_are_counted_by_reason_without_absent_findings(reasoned_flow):
-    undefined, absent = count_undefined_scores_and_absent_findings(reasoned_flow)
+    undefined, absent = n_undefined_scores_by_reason_and_n_absent(reasoned_flow)
     assert undefined.to_dict() == {"undefined": 3, "empty": 2, "no map": 1}
     assert undefined.is_monotonic_decreasing
     assert absent == 3

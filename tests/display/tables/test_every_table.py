@@ -16,7 +16,7 @@ from salstats.display.export import table_latex, table_word
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_png import page_with_layout, table_pngs_by_sheet
-from salstats.display.tables.widths import column_widths_em, parts_with_layouts
+from salstats.display.tables.widths import natural_and_minimal_column_widths_em, parts_with_layouts
 from salstats.errors import SalstatsError
 
 # what the calls warn of is not what is measured here
@@ -330,7 +330,7 @@ def test_parts_of_tables_of_five_studies_fit_pages_of_word_and_latex(study, tabl
                 <= layout.line_width_points + ROUNDING_PT
             )
             # no word or number is wider than its column
-            minimal = column_widths_em(part, layout.n_breaks).minimal
+            minimal = natural_and_minimal_column_widths_em(part, layout.n_breaks).minimal
             assert all(
                 least <= width + ROUNDING_PT
                 for least, width in zip(minimal, layout.column_widths_em, strict=True)

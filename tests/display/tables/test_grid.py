@@ -10,7 +10,7 @@ from salstats.display.tables.grid import (
     TableQuantity,
     decimals_of_rows,
     estimate_and_interval_texts,
-    missing_bounds_quantity_if_any,
+    low_to_high_bounds_quantity_if_in_frame,
     p_value_and_margin_p_quantities_if_any,
     quantity_table,
     read_estimates_to_show,
@@ -182,11 +182,11 @@ def test_a_table_without_grouping_columns_has_one_row():
 
 
 def test_bounds_have_a_column_where_the_frame_has_them():
-    bounds = missing_bounds_quantity_if_any(
+    bounds = low_to_high_bounds_quantity_if_in_frame(
         read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature"
     )
     assert [value.texts[0] for value in bounds] == ["0.0, 1.0"]
-    assert missing_bounds_quantity_if_any(read_estimates(FRAME), 1, "nature") == []
+    assert low_to_high_bounds_quantity_if_in_frame(read_estimates(FRAME), 1, "nature") == []
 
 
 def test_decimals_are_those_of_the_metric_unless_they_are_given():

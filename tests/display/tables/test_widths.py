@@ -12,7 +12,7 @@ from salstats.display.tables.widths import (
     Paper,
     TypeSetting,
     cell_text_width_em,
-    column_widths_em,
+    natural_and_minimal_column_widths_em,
     number_lines,
     page_layout,
     parts_with_layouts,
@@ -29,7 +29,7 @@ def of_columns(headings, *rows, n_breaks=0):
     table = Table(
         ("",), [("t",)] * len(rows), [TableColumn(h) for h in headings], [list(row) for row in rows]
     )
-    natural, least = column_widths_em(table_rows(great_table(table, "t")), n_breaks)
+    natural, least = natural_and_minimal_column_widths_em(table_rows(great_table(table, "t")), n_breaks)
     return natural[1:], least[1:]
 
 
@@ -76,8 +76,8 @@ def test_headings_are_wrapped_over_numbers():
 
 
 def test_a_spanner_has_room_where_it_is_short_and_labels_of_groups_take_none():
-    assert column_widths_em(table_rows(long_names()), 0)[0][-1] < text_width_em(LONG) / 3
-    natural, _ = column_widths_em(table_rows(estimates(3, 2)), 0)
+    assert natural_and_minimal_column_widths_em(table_rows(long_names()), 0)[0][-1] < text_width_em(LONG) / 3
+    natural, _ = natural_and_minimal_column_widths_em(table_rows(estimates(3, 2)), 0)
     assert len(natural) == 5
     assert sum(natural[1:3]) >= text_width_em("Method 0")
 
@@ -111,7 +111,10 @@ def test_table_parts_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, 
 
 
 def test_columns_that_fit_have_their_natural_width():
-    assert plan(one_cell(), 400).column_widths_em == column_widths_em(table_rows(one_cell()), 0)[0]
+    assert (
+        plan(one_cell(), 400).column_widths_em
+        == natural_and_minimal_column_widths_em(table_rows(one_cell()), 0)[0]
+    )
 
 
 def layout_of(*widths):
@@ -203,7 +206,7 @@ def test_a_heading_above_all_columns_is_no_place_for_a_cut():
 def test_a_table_as_wide_as_its_line_fits():
     rows = table_rows(one_cell())
     setting = TypeSetting(9, turned=False, n_breaks=0)
-    minimal = column_widths_em(rows, 0).minimal
+    minimal = natural_and_minimal_column_widths_em(rows, 0).minimal
     widths = Paper((1.0, 1.0), GAPS, 1.2).column_widths_with_gaps_points(minimal, 9)
     assert widths == pytest.approx([width * 9 * 1.2 + 8 for width in minimal])
     assert Paper((sum(widths), 1.0), GAPS, 1.2).fits(rows, setting)
@@ -213,7 +216,7 @@ def test_a_table_as_wide_as_its_line_fits():
 def test_a_room_a_little_wider_than_needed_leaves_numbers_their_width():
     table = Table(("",), [("t",)], [TableColumn("v"), TableColumn("w")], [["0.5", "words " * 20]])
     rows = table_rows(great_table(table, "t"))
-    minimal = column_widths_em(rows, 0).minimal
+    minimal = natural_and_minimal_column_widths_em(rows, 0).minimal
     paper = Paper((1.0, 1.0), GAPS, 1.0)
     line = sum(paper.column_widths_with_gaps_points(minimal, 9)) + 0.5 * 9
     found = page_layout(rows, Paper((line, line), GAPS, 1.0))
@@ -223,7 +226,7 @@ def test_a_room_a_little_wider_than_needed_leaves_numbers_their_width():
 def test_a_heading_above_several_columns_widens_each_of_them():
     columns = [TableColumn("v", ("Wide heading",)), TableColumn("w", ("Wide heading",))]
     rows = table_rows(great_table(Table(("",), [("t",)], columns, [["1", "2"]]), "t"))
-    natural, minimal = column_widths_em(rows, 0)
+    natural, minimal = natural_and_minimal_column_widths_em(rows, 0)
     assert sum(natural[1:]) == pytest.approx(text_width_em("Wide heading"))
     # heading "v" is as wide as a digit
     assert minimal[1] == pytest.approx(text_width_em("1"))

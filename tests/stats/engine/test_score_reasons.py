@@ -9,7 +9,7 @@ from matplotlib.text import Text
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence
-from salstats.display.report.case_counts import count_undefined_scores_and_absent_findings
+from salstats.display.report.case_counts import n_undefined_scores_by_reason_and_n_absent
 from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
     count_missing_without_absent,
@@ -114,7 +114,7 @@ def test_labels_of_a_table_that_is_none_of_scores_say_nothing_of_findings(scores
 
 
 def test_the_flow_of_cases_keeps_absent_findings_apart_from_undefined_scores(scores):
-    undefined, absent = count_undefined_scores_and_absent_findings(ss.case_flow(scores))
+    undefined, absent = n_undefined_scores_by_reason_and_n_absent(ss.case_flow(scores))
     assert (undefined.sum(), absent) == (2 * EMPTY, 4 * ABSENT)
 
 

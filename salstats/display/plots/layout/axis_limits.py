@@ -230,11 +230,14 @@ def arrows_note(
     return f"{_BARS_GO_ON} Beyond it: {joined(named_texts)}."
 
 
-def lines_within_limits(lines: pd.DataFrame, column: str, limits: pd.DataFrame) -> pd.DataFrame:
+def vertical_lines_within_axes(
+    lines: pd.DataFrame, position_column: str, axis_limits_by_panel: pd.DataFrame
+) -> pd.DataFrame:
     """Return the vertical lines, at the numbers in a column, that are not beyond the axis of their panel."""
-    low = axis_end_of_rows(lines["panel"], limits, "low", -np.inf)
-    high = axis_end_of_rows(lines["panel"], limits, "high", np.inf)
-    return lines[(lines[column] >= low) & (lines[column] <= high)]
+    low = axis_end_of_rows(lines["panel"], axis_limits_by_panel, "low", -np.inf)
+    high = axis_end_of_rows(lines["panel"], axis_limits_by_panel, "high", np.inf)
+    positions = lines[position_column]
+    return lines[(positions >= low) & (positions <= high)]
 
 
 def arrow_layers(

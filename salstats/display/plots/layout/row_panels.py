@@ -13,7 +13,7 @@ import plotnine as p9
 from salstats.checks import check_count
 from salstats.display.plots.layout.axis_limits import (
     arrow_layers,
-    lines_within_limits,
+    vertical_lines_within_axes,
     with_bars_cut_at_limits,
 )
 from salstats.display.plots.layout.axis_sides import SIDES_MM, axis_side_layers
@@ -170,9 +170,9 @@ def row_figure(
     legend_texts = list(methods.values()) if legend else []
     if limits is None:
         limits = pd.DataFrame({"panel": [], "low": [], "high": []})
-    guides = lines_within_limits(guides, "guide", limits)
+    guides = vertical_lines_within_axes(guides, "guide", limits)
     if margins is not None:
-        margins = lines_within_limits(margins, "bound", limits)
+        margins = vertical_lines_within_axes(margins, "bound", limits)
     figure = (
         Figure(frame, p9.aes("estimate", "y"))
         + rows.axis_and_stripe_layers(striped=striped)

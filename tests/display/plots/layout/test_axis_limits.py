@@ -11,7 +11,7 @@ from salstats.display.plots.layout.axis_limits import (
     arrow_layers,
     arrows_note,
     limits_of_cut_axes,
-    lines_within_limits,
+    vertical_lines_within_axes,
     with_bars_cut_at_limits,
 )
 from salstats.errors import ValueRangeError
@@ -129,7 +129,7 @@ def test_the_caption_says_what_arrows_are_and_names_estimates_that_no_text_shows
 def test_lines_beyond_the_axis_are_left_out():
     lines = pd.DataFrame({"panel": ["IoU", "IoU", "other"], "guide": [0.0, 20.0, 20.0]})
     limits = limits_of_cut_axes(rows([1.0]), (-10, 10), None)
-    assert lines_within_limits(lines, "guide", limits)["guide"].tolist() == [0.0, 20.0]
+    assert vertical_lines_within_axes(lines, "guide", limits)["guide"].tolist() == [0.0, 20.0]
 
 
 def test_a_logarithmic_axis_is_cut_where_limits_are_not_above_0_and_holds_1():
