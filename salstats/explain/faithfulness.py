@@ -261,7 +261,7 @@ def _curve_frame(
     The labels choose maps of a folder, which needs a Network: that has the output of each task.
     """
     network = model if isinstance(model, Network) else None
-    options = _options_completed_by_network(options, network)
+    options = _with_probability_and_black_of_network(options, network)
     is_folder = isinstance(maps, str | os.PathLike)
     if is_folder:
         _check_options_for_map_folder(network, labels)
@@ -298,7 +298,7 @@ def _check_options_for_map_folder(network: Network | None, labels: _ImageLabels)
             )
 
 
-def _options_completed_by_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:
+def _with_probability_and_black_of_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:
     """Return checked options, with the probability and the black pixel of the network filled in."""
     if options.probability is None and network is not None:
         options = options._replace(probability=network.probability)

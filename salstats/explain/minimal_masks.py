@@ -183,21 +183,27 @@ def minimal_mask(
         else:
             output_indices = check_targets(targets, len(stack), image_outputs.shape[1])
 
-        def keeps_class(outputs: torch.Tensor, image_indices: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
-            """Return, for each row of outputs, True if it keeps its image's class; ValueRangeError for NaN.
+        def gives_explained_class(
+            outputs: torch.Tensor, image_indices: np.ndarray, n_pixels_shown: np.ndarray
+        ) -> np.ndarray:
+            """Return, for each row of outputs, True if it gives the class that its image is explained for.
 
-            `n_pixels` are the numbers of pixels shown.
+            With "sigmoid", the probability of that class reaches the cutoff. ValueRangeError for NaN.
             """
             for row in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
                 image_index = int(image_indices[row])
-                raise_for_nan_from_model(keys.text(image_index), image_index, n_pixels[row])
+                raise_for_nan_from_model(keys.text(image_index), image_index, n_pixels_shown[row])
             if probability == "sigmoid":
                 return target_probabilities(outputs, output_indices[image_indices], "sigmoid") >= cutoff
             return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image_indices])
 
         all_images = np.arange(len(stack))
-        baseline_suffices = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))
-        whole_image_suffices = keeps_class(image_outputs, all_images, np.full(len(stack), sizes[-1]))
+        baseline_suffices = gives_explained_class(
+            baseline_outputs, all_images, np.zeros(len(stack), np.int64)
+        )
+        whole_image_suffices = gives_explained_class(
+            image_outputs, all_images, np.full(len(stack), sizes[-1])
+        )
         searches = [
             StepSearch(
                 n_steps=len(sizes) - 1,
@@ -209,7 +215,7 @@ def minimal_mask(
         ]
         rows_with_order = set()
         for row, mask in _rows_and_masks_of_maps_not_constant(
-            checked_maps, searches, pixel_steps, sizes, keeps_class
+            checked_maps, searches, pixel_steps, sizes, gives_explained_class
         ):
             masks[row] = mask
             rows_with_order.add(row)
@@ -262,15 +268,15 @@ def _rows_and_masks_of_maps_not_constant(
     searches: Sequence["StepSearch"],
     pixel_steps: PixelSteps,
     sizes: np.ndarray,
-    keeps_class: Callable[[torch.Tensor, np.ndarray, np.ndarray], np.ndarray],
+    gives_explained_class: Callable[[torch.Tensor, np.ndarray, np.ndarray], np.ndarray],
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the row and the mask of each map that is not constant, when its search ends.
 
     The mask is empty if no step suffices.
 
-    `sizes` has the number of pixels shown after each step. `keeps_class` takes outputs, and for each of them
-    the index of the image and the number of pixels shown. At most as many searches run at a time as a batch
-    has images.
+    `sizes` has the number of pixels shown after each step. `gives_explained_class` takes outputs, and for
+    each of them the index of the image and the number of pixels shown. At most as many searches run at a time
+    as a batch has images.
     """
     waiting = deque(range(len(maps)))
     # rows whose search goes on, each with its image and the order of the pixels
@@ -299,7 +305,7 @@ def _rows_and_masks_of_maps_not_constant(
         outputs = torch.cat(list(pixel_steps.step_output_batches(ordered_images)))
         image_of_output = np.repeat([maps[row].image_index for row in steps_by_row], n_steps)
         n_pixels_of_output = np.concatenate([sizes[steps] for steps in steps_by_row.values()])
-        is_sufficient = keeps_class(outputs, image_of_output, n_pixels_of_output)
+        is_sufficient = gives_explained_class(outputs, image_of_output, n_pixels_of_output)
         # the results are split by search
         sufficient_by_row = np.split(is_sufficient, np.cumsum(n_steps)[:-1])
         for row, row_sufficient in zip(steps_by_row, sufficient_by_row, strict=True):

@@ -144,7 +144,7 @@ def rise_masks(
             generator = request.generator(indices[0])
             for masks, outputs in masks_and_outputs(request, image, baseline_pixels, generator):
                 # (masks, targets of this image)
-                passes = _has_each_mask_kept_each_target(
+                passes = _is_target_kept_by_mask_and_target(
                     outputs, output_indices[indices], probability, cutoff
                 )
                 n_passing[indices] += passes.sum(axis=0)
@@ -172,7 +172,7 @@ def rise_masks(
     return pd.DataFrame(columns | {"probability": probability, "baseline": baseline})
 
 
-def _has_each_mask_kept_each_target(
+def _is_target_kept_by_mask_and_target(
     outputs_behind_masks: torch.Tensor, targets: np.ndarray, probability: str, cutoff_unless_softmax: float
 ) -> np.ndarray:
     """Return True where a mask passes for a target, shape (masks, targets).
