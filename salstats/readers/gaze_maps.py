@@ -74,7 +74,7 @@ def map_sources(
         sources.append((series, MapSource(folder, MAP_SUFFIXES, read)))
     for series, folder in _folder_by_series(class_maps, "class_maps").items():
         for rule in rules:
-            read = partial(_read_mixed_map, rule=rule, padded=padded)
+            read = partial(_read_class_maps_mixed_into_one, mixing_rule=rule, padded=padded)
             sources.append((replace(series, mixing=rule), MapSource(folder, (".npz",), read)))
     for series, folder in _folder_by_series(masks, "masks").items():
         sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_mask_of_image_size_as_map)))
@@ -326,7 +326,9 @@ def _unpadded_if_square(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndar
     return square[first_row : first_row + height, first_col : first_col + width]
 
 
-def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
+def _read_class_maps_mixed_into_one(
+    file: Path, image_shape: tuple[int, int], *, mixing_rule: str, padded: bool
+) -> np.ndarray:
     """Read the maps of several classes in an .npz, and return one map mixed of them.
 
     The class without a finding is the one named "no finding", whatever its capitals and blanks; it is the
@@ -353,13 +355,13 @@ def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bo
     if maps.dtype.kind == "f" and not np.isfinite(maps).all():
         return np.full(maps.shape[1:], np.nan)
     try:
-        mixed = mixed_map_of_classes(maps, probs, rule=rule, no_finding=no_finding_index)
+        mixed = mixed_map_of_classes(maps, probs, rule=mixing_rule, no_finding=no_finding_index)
     except SalstatsError as error:
         raise InputFileError(
             f"{file}: ", error.message, column=error.option, value=error.value, path=file
         ) from error
     if padded:
-        return _unpadded_if_square(mixed, shape)
+        return _unpadded_if_square(mixed, image_shape)
     return mixed
 
 
