@@ -1,8 +1,8 @@
 """Score one case: each prediction of each task and series is compared with the truth.
 
-No metric is named here. The record of a metric lists the inputs of its kernel; `PredictionComparison` makes
-each input once for all metrics of a prediction, and its method `score` gives the reason where there is no
-score.
+No metric is named here. The record of a metric lists the inputs of its kernel; `PredictionTruthComparison`
+makes each input once for all metrics of a prediction, and its method `score` gives the reason where there is
+no score.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ NO_BACKGROUND = "no background"
 TRUE_POSITIVE = "true-positive"
 FULL = "full"
 PREDICTED_POSITIVE = "predicted-positive"
-#: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no other inputs.
+#: Inputs of kernels that a `PredictionTruthComparison` makes, and the metrics that need no other inputs.
 AVAILABLE_NEEDS = (
     *sorted(MASK_NEEDS),
     "truth",
@@ -123,7 +123,7 @@ class Finding:
         return masks.area(self.runs) / (height * width)
 
 
-class PredictionComparison:
+class PredictionTruthComparison:
     """Prediction and truth of one case, task and series: the inputs of kernels, each made once.
 
     The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `peak`, `peaks` and `saliency` have the
@@ -390,7 +390,7 @@ def _series_rows(
     """Return the rows of one case, task and series, in the order of metrics."""
     content = task_of_case.contents.get(series)
     setting = rule.mask_settings[task_of_case.task, series]
-    comparison = PredictionComparison(content, task_of_case.finding, setting, rule)
+    comparison = PredictionTruthComparison(content, task_of_case.finding, setting, rule)
     outside_reason = task_of_case.outside_slice_reason(series, rule)
     metrics = [METRICS[name] for name in rule.metrics]
     row_columns = {

@@ -20,7 +20,7 @@ from salstats.scoring.cases import (
     FULL,
     NO_MASK,
     Finding,
-    PredictionComparison,
+    PredictionTruthComparison,
     ScoreAndReason,
     ScoreRule,
 )
@@ -214,7 +214,7 @@ def _overlap_rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[st
 
 def _comparisons(
     case: Case, task: str, readers: Sequence[Series], rule: ScoreRule
-) -> Iterator[tuple[Series, Series, PredictionComparison | None]]:
+) -> Iterator[tuple[Series, Series, PredictionTruthComparison | None]]:
     """Yield every two readers with the comparison of their masks; None if one of the masks is missing."""
     predictions = case.answers
     contents: dict[Series, Content] = {}
@@ -229,11 +229,11 @@ def _comparisons(
         comparison = None
         if first in contents and second in contents:
             setting = rule.mask_settings[task, first]
-            comparison = PredictionComparison(contents[first], findings[second], setting, rule)
+            comparison = PredictionTruthComparison(contents[first], findings[second], setting, rule)
         yield first, second, comparison
 
 
-def _score(comparison: PredictionComparison | None, metric_name: str) -> ScoreAndReason:
+def _score(comparison: PredictionTruthComparison | None, metric_name: str) -> ScoreAndReason:
     """Return a score, or NaN and the reason; `comparison` is None if a mask is missing."""
     if comparison is None:
         return float("nan"), NO_MASK
