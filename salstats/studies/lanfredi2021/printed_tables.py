@@ -97,7 +97,7 @@ def split_scores_by_printed_table(
     scores = scores[is_of_study].reset_index(drop=True)
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
-    all_rows = with_mixing_column(scores).assign(sheet=_sheet_name_of_each_row(scores), subset="all")
+    all_rows = with_mixing_column(scores).assign(sheet=_dataset_or_mixing_of_each_row(scores), subset="all")
     images = all_rows
     labelled = all_rows.head(0)
     if "abnormal" in all_rows:
@@ -113,7 +113,7 @@ def split_scores_by_printed_table(
     )
 
 
-def _sheet_name_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
+def _dataset_or_mixing_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
     """Name the sheet of each row: its data set, or the mixing where all rows have the same.
 
     Rows without a name belong to one sheet, `MIXING_AS_GIVEN`.

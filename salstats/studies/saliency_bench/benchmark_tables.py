@@ -136,7 +136,7 @@ def _crossed_headings(names: Sequence[str], layout: _CrossedLayout) -> list[Tabl
     return headings
 
 
-def _means_table(
+def _table_of_means_without_intervals(
     benchmark: Benchmark, rows: pd.DataFrame, groups: Sequence[str], stub: Sequence[str], across: str
 ) -> GT:
     """Make a table of means with notes; a column `bold` marks the best."""
@@ -173,7 +173,7 @@ def table_2_models_with_several_methods(benchmark: Benchmark) -> ItemResult | No
         note = "the printed Table 2, nothing recomputed"
     elif benchmark.options.as_published:
         note = "means alone, as published"
-    table = _means_table(benchmark, marked, ["model"], ["dataset", "metric"], "method")
+    table = _table_of_means_without_intervals(benchmark, marked, ["model"], ["dataset", "metric"], "method")
     return ItemResult(rows, table, _means_figure(rows, benchmark.names), note=note)
 
 
@@ -186,7 +186,7 @@ def table_4_models_with_single_method(benchmark: Benchmark) -> ItemResult | None
     note = ""
     if benchmark.is_printed:
         note = "the printed Table 4, nothing recomputed"
-    table = _means_table(benchmark, rows, ["model", "method"], ["dataset"], "metric")
+    table = _table_of_means_without_intervals(benchmark, rows, ["model", "method"], ["dataset"], "metric")
     return ItemResult(rows, table, note=note)
 
 

@@ -211,7 +211,7 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
             main_cutoffs: dict[Key, float] = {
                 (task, main.method): prob for task, prob in tuning.cutoffs.items()
             }
-            full = iou_with_low_probability_masks_emptied(uncut, main_cutoffs)
+            full = iou_rows_with_low_probability_masks_emptied(uncut, main_cutoffs)
     tuned = None
     if tuning.thresholds is not None:
         masks = {}
@@ -418,17 +418,19 @@ def series_of_each_row(scores: pd.DataFrame) -> list[Series]:
     return [Series(*row_names) for row_names in zip(*names, strict=True)]
 
 
-def iou_with_low_probability_masks_emptied(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.DataFrame:
-    """Return IoU on the full slice with the masks of low probability emptied, as `score(cutoff=)` does.
+def iou_rows_with_low_probability_masks_emptied(
+    full_slice_scores: pd.DataFrame, cutoffs: ValuesByKey
+) -> pd.DataFrame:
+    """Return the rows of IoU with the masks of low probability emptied, as `score(cutoff=)` does.
 
     Parameters
     ----------
-    full : DataFrame
+    full_slice_scores : DataFrame
         Scores on the full slice with the masks as they are.
     cutoffs : mapping of (str, str) to float
         Probability by task and method or series, None for any; masks of people are never emptied.
     """
-    rows = full[full["metric"] == "iou"].reset_index(drop=True)
+    rows = full_slice_scores[full_slice_scores["metric"] == "iou"].reset_index(drop=True)
     # The cut-off of each row, NaN where it has none.
     row_cutoffs = np.full(len(rows), np.nan)
     for i, (task, series) in enumerate(zip(rows["task"], series_of_each_row(rows), strict=True)):

@@ -153,10 +153,10 @@ def _read_replicate_rows(source: Path | pd.DataFrame) -> pd.DataFrame:
     return replicates.assign(metric=metric, method=method)[REPLICATE_COLUMNS]
 
 
-def replicate_means(replicates: pd.DataFrame) -> pd.DataFrame:
+def means_with_limits_by_metric_task_and_method(replicate_estimates: pd.DataFrame) -> pd.DataFrame:
     """Return the mean of the replicates of each metric, method and task, with order statistics as limits."""
     rows = []
-    for keys, group in replicates.groupby(MEAN_KEYS, sort=False):
+    for keys, group in replicate_estimates.groupby(MEAN_KEYS, sort=False):
         low, high = limits_holding_95_percent_of_replicates(group["estimate"])
         rows.append(
             {
@@ -173,12 +173,12 @@ def replicate_means(replicates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def decreases_with_limits_by_task_and_method(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
+def decreases_with_limits_by_task_and_method(replicate_estimates: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the percentage decrease of each method from people by task, with its limits.
 
     Replicates are paired by their number; all of them together give an estimate and its limits.
     """
-    metric_replicates = replicates[replicates["metric"] == metric]
+    metric_replicates = replicate_estimates[replicate_estimates["metric"] == metric]
     # Replicates of each method: a row per replicate, a column per task.
     wide_replicates = {
         method: rows.pivot(index="replicate", columns="task", values="estimate")
@@ -207,7 +207,7 @@ def decreases_with_limits_by_task_and_method(replicates: pd.DataFrame, metric: s
 
 def _table_1_of_replicates(replicates: pd.DataFrame) -> ItemResult:
     """Make Table 1 from replicates: their means with order statistics as limits."""
-    estimates = replicate_means(replicates)
+    estimates = means_with_limits_by_metric_task_and_method(replicates)
     people = [HUMAN] if HUMAN in set(estimates["method"]) else []
     return ItemResult(
         estimates,

@@ -22,7 +22,7 @@ from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
 from salstats.studies.saporta2022.file_scoring import (
     inference_of,
-    iou_with_low_probability_masks_emptied,
+    iou_rows_with_low_probability_masks_emptied,
     series_of_each_row,
     true_positive_slice,
 )
@@ -138,7 +138,7 @@ class SlicedScores:
         cutoff_source = AS_SCORED
         if self.cutoffs:
             cutoff_source = "given"
-            full = iou_with_low_probability_masks_emptied(full, self.cutoffs)
+            full = iou_rows_with_low_probability_masks_emptied(full, self.cutoffs)
         return StudyFrames(
             scores=self.true_positive,
             full=full,
@@ -165,7 +165,7 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
                 hint=Message("leave ", Setting("full_scores"), " out"),
                 column="slice",
             )
-        full = _iou_and_hit_rows_main_first(_read_full_scores(options), options)
+        full = _iou_and_hit_rows_main_first(_read_full_slice_scores_with_features(options), options)
         if "slice" in full and (full["slice"].notna() & (full["slice"] != FULL)).any():
             raise SalstatsError(
                 Setting("full_scores"),
@@ -175,11 +175,13 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
             )
     if true_positives.empty:
         true_positives = _true_positive_slice_from_full(full)
-    true_positives = _add_reasons(true_positives, is_full=False)
+    true_positives = _with_reasons_of_undefined_scores(true_positives, is_full_slice=False)
     features = labels_and_features(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
     check_some_task_has_enough_positives(features, options.min_positives)
-    full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
+    full = _with_reasons_of_undefined_scores(
+        full[full["metric"] == "iou"].reset_index(drop=True), is_full_slice=True
+    )
     if options.cutoff:
         _check_has_columns_to_apply_cutoffs(full)
     cutoffs = _read_cutoffs(options.cutoff, full)
@@ -221,7 +223,7 @@ def _check_no_data_options(options: argparse.Namespace) -> None:
             )
 
 
-def _read_full_scores(options: argparse.Namespace) -> pd.DataFrame:
+def _read_full_slice_scores_with_features(options: argparse.Namespace) -> pd.DataFrame:
     """Read the scores of the full slice with their features.
 
     Files of sizes and shapes are left out, since only findings have those; a frame is used as it is.
@@ -397,7 +399,7 @@ def _truth_pixels(scores: pd.DataFrame) -> pd.Series:
     return scores["tp"].astype("Float64") + scores["fn"].astype("Float64")
 
 
-def _add_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
+def _with_reasons_of_undefined_scores(scores: pd.DataFrame, *, is_full_slice: bool) -> pd.DataFrame:
     """Add the reason of undefined scores, where the table does not give it.
 
     On the full slice an undefined score means neither a finding nor a mark. On the true-positive slice it
@@ -408,7 +410,7 @@ def _add_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
     if "reason" in scores:
         reason = scores["reason"].astype("object").where(scores["reason"].notna(), None)
     is_unexplained = scores["score"].isna() & reason.isna()
-    if is_full:
+    if is_full_slice:
         reason[is_unexplained] = TRUE_NEGATIVE
     else:
         if is_unexplained.any():

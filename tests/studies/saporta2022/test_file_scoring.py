@@ -23,7 +23,7 @@ from salstats.studies.saporta2022.file_scoring import (
     UnscoredStudy,
     chosen_value_by_task,
     inference_of,
-    iou_with_low_probability_masks_emptied,
+    iou_rows_with_low_probability_masks_emptied,
     main_mask_option_by_task,
     main_series,
     needs_met,
@@ -338,14 +338,14 @@ def test_cut_offs_on_full_scores_are_those_of_score(study, everywhere):
     uncut = everywhere[everywhere["metric"] == "iou"]
     assert (want["score"].isna().sum(), want["tp"].sum()) != (uncut["score"].isna().sum(), uncut["tp"].sum())
     pd.testing.assert_frame_equal(
-        iou_with_low_probability_masks_emptied(everywhere, cutoffs), want, check_exact=True
+        iou_rows_with_low_probability_masks_emptied(everywhere, cutoffs), want, check_exact=True
     )
 
 
 def test_a_cut_off_without_a_probability_leaves_no_score(everywhere):
     unknown = everywhere.assign(prob=np.nan)
     method = next(m for m in everywhere["method"] if m != "human")
-    got = iou_with_low_probability_masks_emptied(unknown, {("Edema", method): 0.5})
+    got = iou_rows_with_low_probability_masks_emptied(unknown, {("Edema", method): 0.5})
     rows = got[(got["task"] == "Edema") & (got["method"] == method)]
     assert rows["score"].isna().all()
     assert set(rows["reason"]) == {"no probability"}
@@ -385,7 +385,7 @@ def test_on_the_true_positive_slice_misses_and_false_positives_have_no_score():
 
 
 def test_a_mask_below_its_cut_off_is_empty_and_counts_as_such():
-    got = iou_with_low_probability_masks_emptied(full_rows(), {("Edema", METHOD): 0.6})
+    got = iou_rows_with_low_probability_masks_emptied(full_rows(), {("Edema", METHOD): 0.6})
     rows = got.set_index(["case", "method"])
     # a probability at the cut-off is kept
     assert rows.loc[("hit", METHOD), ["tp", "fp", "fn", "tn", "score"]].tolist() == [4, 2, 1, 93, 4 / 7]
@@ -395,12 +395,12 @@ def test_a_mask_below_its_cut_off_is_empty_and_counts_as_such():
     assert np.isnan(rows.loc[("alarm", METHOD), "score"])
     assert rows.loc[("alarm", METHOD), "reason"] == "true negative"
     assert rows["cutoff"].fillna(-1).tolist() == [0.6, 0.6, 0.6, 0.6, -1]
-    higher = iou_with_low_probability_masks_emptied(full_rows(), {(None, METHOD): 0.61}).set_index(
+    higher = iou_rows_with_low_probability_masks_emptied(full_rows(), {(None, METHOD): 0.61}).set_index(
         ["case", "method"]
     )
     assert higher.loc[("hit", METHOD), ["tp", "fp", "fn", "tn", "score"]].tolist() == [0, 0, 5, 95, 0.0]
     assert list(got.columns)[list(got.columns).index("slice") + 1] == "cutoff"
-    other_task = iou_with_low_probability_masks_emptied(full_rows(), {("Fracture", METHOD): 0.9})
+    other_task = iou_rows_with_low_probability_masks_emptied(full_rows(), {("Fracture", METHOD): 0.9})
     np.testing.assert_array_equal(other_task["score"], full_rows()["score"])
 
 

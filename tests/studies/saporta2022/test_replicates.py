@@ -21,8 +21,8 @@ from salstats.studies.saporta2022.replicates import (
     REPLICATE_FILES,
     REPLICATE_ITEMS,
     decreases_with_limits_by_task_and_method,
+    means_with_limits_by_metric_task_and_method,
     read_replicates,
-    replicate_means,
     replicate_needs,
 )
 from salstats.studies.saporta2022.study_frames import StudyInference
@@ -175,7 +175,7 @@ def replicates_of(method, values, task="Edema", metric="iou"):
 def test_means_of_replicates_are_their_mean_and_two_of_them():
     values = np.linspace(0.1, 0.9, 81)
     values[7] = np.nan
-    (row,) = replicate_means(replicates_of("saliency", values)).to_dict("records")
+    (row,) = means_with_limits_by_metric_task_and_method(replicates_of("saliency", values)).to_dict("records")
     assert row["estimate"] == pytest.approx(np.nanmean(values))
     assert {row["conf_low"], row["conf_high"]} <= set(values)
     assert 0.1 <= row["conf_low"] < 0.15

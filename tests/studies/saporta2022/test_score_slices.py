@@ -11,7 +11,7 @@ from tests_support import raises, warns
 
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies import declarations, engine
-from salstats.studies.saporta2022.file_scoring import iou_with_low_probability_masks_emptied
+from salstats.studies.saporta2022.file_scoring import iou_rows_with_low_probability_masks_emptied
 from salstats.studies.saporta2022.score_slices import full_and_true_positive_scores
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -140,7 +140,7 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
     got = given.frames(options_of()).full
     cutoffs = {(task, METHOD): 0.4 for task in TASKS}
     np.testing.assert_array_equal(
-        got["score"], iou_with_low_probability_masks_emptied(full, cutoffs)["score"]
+        got["score"], iou_rows_with_low_probability_masks_emptied(full, cutoffs)["score"]
     )
     assert (got["score"].fillna(-1) != full["score"].fillna(-1)).any()
     with raises(ColumnError, option="cutoff", column="tp"):
@@ -157,7 +157,7 @@ def test_a_cut_off_of_a_model_empties_the_masks_of_that_model(scores, full):
     got = given.frames(options_of()).full
     for model, cutoff in (("a", 0.1), ("b", 0.4)):
         cutoffs = {(None, METHOD): cutoff}
-        expected = iou_with_low_probability_masks_emptied(full, cutoffs)["score"]
+        expected = iou_rows_with_low_probability_masks_emptied(full, cutoffs)["score"]
         np.testing.assert_array_equal(got.loc[got["model"] == model, "score"], expected)
 
 
