@@ -176,7 +176,7 @@ def calibration(
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_NULL_VALUES))
-    columns |= _population_unit_and_n_missing_columns(predictions, group_of_row)
+    columns |= _inference_to_unit_and_n_missing_columns(predictions, group_of_row)
     cautions = _caution_column_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n_complete_rows[group_of_row]
@@ -302,7 +302,7 @@ def calibration_curve(
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
-    columns |= _population_unit_and_n_missing_columns(predictions, group_of_bin)
+    columns |= _inference_to_unit_and_n_missing_columns(predictions, group_of_bin)
     columns["term"] = "observed_rate"
     special_columns = {
         "predictor": prob,
@@ -431,20 +431,20 @@ def _summarized_means(
     return means.set_index("group").reindex(range(len(rows_of_groups))).reset_index(drop=True)
 
 
-def _population_unit_and_n_missing_columns(
-    predictions: _Predictions, group_of_row: NDArray[np.integer]
+def _inference_to_unit_and_n_missing_columns(
+    predictions: _Predictions, group_of_estimate_row: NDArray[np.integer]
 ) -> dict[str, Any]:
     """Return the columns `inference_to` (the population, if a factor is fixed), `unit` and `n_missing`.
 
-    `group_of_row` is the group of each row of the estimates frame.
+    `group_of_estimate_row` is the group of each row of the estimates frame.
     """
     named_units = None
     if predictions.unit_name != "row":
         named_units = predictions.units
     populations = fixed_factors_column_if_any(predictions.table.codes.frame, named_units, predictions.keys)
-    columns = {name: values.take(group_of_row) for name, values in populations.items()}
+    columns = {name: values.take(group_of_estimate_row) for name, values in populations.items()}
     columns["unit"] = predictions.unit_name
-    columns["n_missing"] = predictions.n_missing[group_of_row]
+    columns["n_missing"] = predictions.n_missing[group_of_estimate_row]
     return columns
 
 
@@ -496,7 +496,7 @@ class _Coefficients(NamedTuple):
     df: np.ndarray
 
 
-class _Coefficient(NamedTuple):
+class _EstimateErrorAndDf(NamedTuple):
     """A coefficient with its standard error and degrees of freedom."""
 
     estimate: float
@@ -504,7 +504,7 @@ class _Coefficient(NamedTuple):
     df: float
 
 
-_UNDEFINED = _Coefficient(np.nan, np.nan, np.nan)
+_UNDEFINED = _EstimateErrorAndDf(np.nan, np.nan, np.nan)
 
 
 def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
@@ -550,7 +550,9 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
     return _Coefficients(estimate=numbers[..., 0], std_error=numbers[..., 1], df=numbers[..., 2])
 
 
-def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]) -> _Coefficient:
+def _logit_intercept(
+    log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]
+) -> _EstimateErrorAndDf:
     """Estimate the intercept of a logit model with the log odds as offset."""
     label_log_odds = float(special.logit(labels.mean()))
 
@@ -563,23 +565,27 @@ def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray
     high = label_log_odds - log_odds.min() + 1
     intercept = float(optimize.brentq(excess, low, high, xtol=_TOLERANCE))
     fitted = special.expit(intercept + log_odds)
-    return _last_coefficient_with_robust_error(intercept, np.ones((len(labels), 1)), fitted, labels, clusters)
+    return _last_coefficient_with_robust_error_and_df(
+        intercept, np.ones((len(labels), 1)), fitted, labels, clusters
+    )
 
 
-def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]) -> _Coefficient:
+def _logit_slope(
+    log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]
+) -> _EstimateErrorAndDf:
     """Estimate the slope of a logit model on the log odds; NotEstimableError where it is not finite."""
     if np.ptp(log_odds) == 0:
         raise NotEstimableError("all probabilities are equal")
     matrix = np.column_stack([np.ones(len(labels)), log_odds])
     solution = logit(matrix, labels, has_intercept=True)
-    return _last_coefficient_with_robust_error(
+    return _last_coefficient_with_robust_error_and_df(
         float(solution.coefficients[1]), matrix, solution.fitted, labels, clusters
     )
 
 
-def _last_coefficient_with_robust_error(
+def _last_coefficient_with_robust_error_and_df(
     estimate: float, matrix: np.ndarray, fitted: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]
-) -> _Coefficient:
+) -> _EstimateErrorAndDf:
     """Return the coefficient of the last column of a logit model with its CR2 standard error."""
     weights = bernoulli_variance(fitted)
     root = np.sqrt(weights)
@@ -588,5 +594,5 @@ def _last_coefficient_with_robust_error(
     bread = qr_and_leverage(rows).gram_inverse
     robust = bias_reduced_covariance(rows, errors, bread, clusters, weights)
     if has_no_sandwich_variance(rows, bread, clusters)[-1]:
-        return _Coefficient(estimate, np.nan, np.nan)
-    return _Coefficient(estimate, float(np.sqrt(robust.covariance[-1, -1])), float(robust.df[-1]))
+        return _EstimateErrorAndDf(estimate, np.nan, np.nan)
+    return _EstimateErrorAndDf(estimate, float(np.sqrt(robust.covariance[-1, -1])), float(robust.df[-1]))

@@ -17,7 +17,7 @@ from salstats.stats.agreement.readings import (
 from salstats.stats.engine.estimands import quiet_ratio
 
 
-class PairMoments(NamedTuple):
+class TwoRaterMoments(NamedTuple):
     """Means, variances and covariance of two raters, x and y, each of shape (n_sets,).
 
     Means are less the mean of all readings, so that only their difference counts. The denominator of
@@ -31,14 +31,14 @@ class PairMoments(NamedTuple):
     covariance: np.ndarray
 
 
-def pair_moments(readings: RaterReadings, weights: RowWeightSets) -> PairMoments:
+def moments_of_two_raters_by_weight_set(readings: RaterReadings, weights: RowWeightSets) -> TwoRaterMoments:
     """Return the moments of both raters over the rows of each set of weights."""
     # Sums of squares lose fewer digits about the mean; only the difference of the means is used.
     x, y = (readings.values - readings.values.mean()).T
     n = weights @ np.ones(len(x))
     mean_x = quiet_ratio(weights @ x, n)
     mean_y = quiet_ratio(weights @ y, n)
-    return PairMoments(
+    return TwoRaterMoments(
         mean_x=mean_x,
         mean_y=mean_y,
         var_x=quiet_ratio(weights @ x**2, n) - mean_x**2,
@@ -54,7 +54,7 @@ def concordance_correlation(readings: RaterReadings, weights: RowWeightSets) -> 
 
     Lin LI. Biometrics 1989;45:255-268. doi:10.2307/2532051
     """
-    moments = pair_moments(readings, weights)
+    moments = moments_of_two_raters_by_weight_set(readings, weights)
     squared_distance = moments.var_x + moments.var_y + (moments.mean_x - moments.mean_y) ** 2
     coefficients = quiet_ratio(2 * moments.covariance, squared_distance)
     return coefficients[:, None]
@@ -72,7 +72,9 @@ def concordance_with_lin_limits(readings: RaterReadings, level: float) -> Coeffi
     """
     all_rows = equal_row_weights(readings)
     # One set of weights: arrays of one number
-    mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in pair_moments(readings, all_rows))
+    mean_x, mean_y, var_x, var_y, covariance = (
+        values[0] for values in moments_of_two_raters_by_weight_set(readings, all_rows)
+    )
     rho = concordance_correlation(readings, all_rows)[0]
     n = len(readings.values)
     # undefined for a rater who does not vary, for perfect agreement, and for two cases

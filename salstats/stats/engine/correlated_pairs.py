@@ -34,8 +34,8 @@ from salstats.stats.engine.repeated_measures import (
 )
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.robust_correlation import (
-    equal_share_text_if_no_spread,
     robust_correlation_with_test,
+    share_equal_to_median_if_no_spread,
 )
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
@@ -138,7 +138,7 @@ class CorrelatedPairs:
             if self.test == "rm" and not deviations_from_unit_means(values, self.units[rows]).any():
                 return f"{name} is constant within each unit", name
             if self.test in ROBUST_TESTS:
-                equal_share = equal_share_text_if_no_spread(values, self.test)
+                equal_share = share_equal_to_median_if_no_spread(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal", name
         if self.covariate_names:

@@ -139,7 +139,7 @@ def paired_test_result(
     if test in ("t", "cr2"):
         return _t_tests(test, paired_target, tests_estimate_itself)
     if test == "wild":
-        return _wild_tests(paired_target, estimates)
+        return _p_values_of_tests_inverted_by_wild_limits(paired_target, estimates)
     if test == "signflip":
         # times the weights, the sums of units are their shares of the mean difference
         per_sum, _ = influence_weights(
@@ -181,7 +181,9 @@ def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.n
     return PairedTestResult(statistic, df, p_value)
 
 
-def _wild_tests(paired_target: PairedTarget, estimates: InferredEstimates) -> PairedTestResult:
+def _p_values_of_tests_inverted_by_wild_limits(
+    paired_target: PairedTarget, estimates: InferredEstimates
+) -> PairedTestResult:
     """Test each row by the test that its limits invert.
 
     That is the test by sign flips, by CR2 where units are few, or the score test of paired 0/1 scores.

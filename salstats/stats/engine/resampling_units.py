@@ -152,7 +152,7 @@ def _find_grouping(
             return _Grouping(units, column)
     if "case" not in frame.columns or "patient" in columns:
         return None
-    patients = _row_dataset_and_patient_from_case_names(codes)
+    patients = _patient_in_case_name_and_dataset_if_any(codes)
     if patients is None:
         return None
     units = _units_of_columns(ColumnCodes(patients), ["patient"], cases)
@@ -294,7 +294,7 @@ def _some_units_group_whole_cases(
     return largest > 1
 
 
-def _row_dataset_and_patient_from_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
+def _patient_in_case_name_and_dataset_if_any(codes: ColumnCodes) -> pd.DataFrame | None:
     """Return each row's `patient`, from the beginning of its case's name, and `dataset`, if there is one.
 
     A patient is missing where the name does not begin with one; None if no name does.

@@ -1,5 +1,7 @@
 """Correlations that are robust to outliers: percentage bend and biweight, by pingouin."""
 
+from typing import Literal
+
 import numpy as np
 
 from salstats.stats.engine.coefficients import (
@@ -14,7 +16,7 @@ from salstats.stats.engine.coefficients import (
 _BEND_SHARE = 0.2
 
 
-def equal_share_text_if_no_spread(values: np.ndarray, test: str) -> str:
+def share_equal_to_median_if_no_spread(values: np.ndarray, test: str) -> Literal["half", "four fifths", ""]:
     """Return the share of values that equals the median and so leaves no spread, "" if there is a spread.
 
     `test` is "bicor", which has no spread if half of the values are equal, or "percbend", where it is
@@ -22,6 +24,7 @@ def equal_share_text_if_no_spread(values: np.ndarray, test: str) -> str:
     meaningless number.
     """
     deviations = np.sort(np.abs(values - np.median(values)))
+    share: Literal["half", "four fifths"]
     if test == "bicor":
         spread = np.median(deviations)
         share = "half"
@@ -40,7 +43,7 @@ def robust_correlation_coefficient(x: np.ndarray, y: np.ndarray, test: str) -> f
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
-    if equal_share_text_if_no_spread(x, test) or equal_share_text_if_no_spread(y, test):
+    if share_equal_to_median_if_no_spread(x, test) or share_equal_to_median_if_no_spread(y, test):
         return np.nan
     if test == "percbend":
         return float(percbend(x, y, beta=_BEND_SHARE)[0])

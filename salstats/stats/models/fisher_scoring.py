@@ -86,11 +86,9 @@ def maximize_likelihood(
             f"the {label} model did not converge in {_MAX_ITERATIONS} iterations", value=_MAX_ITERATIONS
         )
     # The last step is the least squares solution of errors on rows, k of each for every row of the data.
-    factors, inverse_transposed_factors = _factors_and_inverse_transposed_factors(derivatives.information)
-    rows = np.concatenate(
-        [factors[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2
-    )
-    errors = np.einsum("nij,nj->ni", inverse_transposed_factors, derivatives.gradients)
+    roots, inverse_transposed_roots = _eigen_roots_and_inverse_transposed_roots(derivatives.information)
+    rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
+    errors = np.einsum("nij,nj->ni", inverse_transposed_roots, derivatives.gradients)
     return Maximum(
         parameters=parameters,
         log_likelihood=likelihood,
@@ -112,7 +110,7 @@ def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarra
     return np.block(blocks)
 
 
-def _factors_and_inverse_transposed_factors(
+def _eigen_roots_and_inverse_transposed_roots(
     information_of_each_row: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return R and the inverse of its transpose, both (n, k, k), where R'R is the information of each row.
@@ -125,12 +123,14 @@ def _factors_and_inverse_transposed_factors(
     scaled = information_of_each_row / (scale[:, :, None] * scale[:, None, :])
     eigenvalues, eigenvectors = np.linalg.eigh(scaled)
     nonzero = eigenvalues > _NULL_EIGENVALUE * eigenvalues[:, -1:]
-    roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
-    inverse_roots = np.divide(1.0, roots, where=nonzero, out=np.zeros_like(roots))
+    eigenvalue_roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
+    inverse_eigenvalue_roots = np.divide(
+        1.0, eigenvalue_roots, where=nonzero, out=np.zeros_like(eigenvalue_roots)
+    )
     transposed_vectors = eigenvectors.transpose(0, 2, 1)
-    factors = roots[:, :, None] * transposed_vectors * scale[:, None, :]
-    inverse_transposed_factors = inverse_roots[:, :, None] * transposed_vectors / scale[:, None, :]
-    return factors, inverse_transposed_factors
+    roots = eigenvalue_roots[:, :, None] * transposed_vectors * scale[:, None, :]
+    inverse_transposed_roots = inverse_eigenvalue_roots[:, :, None] * transposed_vectors / scale[:, None, :]
+    return roots, inverse_transposed_roots
 
 
 class ValuesAndGradients(NamedTuple):

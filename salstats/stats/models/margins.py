@@ -40,7 +40,7 @@ from salstats.stats.models.predictions import (
     design_points,
     design_slopes,
     display_values,
-    numeric_and_factor_columns,
+    numeric_columns_and_factor_by_column,
     prediction_frame,
     value_code,
     values_as_list,
@@ -332,7 +332,7 @@ def marginal_slopes(
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        numeric = numeric_and_factor_columns(model).numeric
+        numeric = numeric_columns_and_factor_by_column(model).numeric
         if covariate not in numeric:
             choices = f"choose one of {quoted(numeric)}" if numeric else "it has none"
             raise ValueRangeError(
@@ -362,7 +362,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     term_names: list[str] = []
     reference_levels: list[str | None] = []
     for model in fitted.models:
-        numeric, factors = numeric_and_factor_columns(model)
+        numeric, factors = numeric_columns_and_factor_by_column(model)
         effects: list[MarginalEstimate] = []
         for column in columns_of_terms(model.formula.terms):
             if column in numeric:
@@ -395,7 +395,7 @@ def _check_are_factors_or_in_at(
     model: Model, columns: Sequence[str], at: Mapping[str, Sequence[float]]
 ) -> None:
     """Raise if columns are repeated, or are neither factors on the right side nor have values in `at`."""
-    factors = numeric_and_factor_columns(model).factors
+    factors = numeric_columns_and_factor_by_column(model).factor_by_column
     repeated = {column for column in columns if columns.count(column) > 1}
     if repeated:
         raise ValueRangeError(
@@ -427,7 +427,7 @@ def _level_combinations(
     of a level that the model or `at` may lack.
     """
     _check_are_factors_or_in_at(model, columns, at)
-    factors = numeric_and_factor_columns(model).factors
+    factors = numeric_columns_and_factor_by_column(model).factor_by_column
     levels = []
     for column in columns:
         if column in at:
@@ -457,7 +457,7 @@ def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _
 
     Columns have the values of `at`; other factors have all their levels, and numbers their mean.
     """
-    factors = numeric_and_factor_columns(model).factors
+    factors = numeric_columns_and_factor_by_column(model).factor_by_column
     values_of_columns: dict[str, Sequence[float]] = {}
     for column, default in default_values(model).items():
         if column in cell:

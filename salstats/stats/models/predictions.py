@@ -43,11 +43,11 @@ _DEPENDENCE_TOLERANCE = 1e-5
 Codes = dict[str, np.ndarray]
 
 
-class NumericAndFactorColumns(NamedTuple):
+class NumericColumnsAndFactorByColumn(NamedTuple):
     """The columns on the right side of a formula."""
 
     numeric: list[str]
-    factors: dict[str, Factor]  # categorical columns, each with its factor in the formula
+    factor_by_column: dict[str, Factor]  # categorical columns, each with its factor in the formula
 
 
 def prediction_rows(
@@ -116,7 +116,7 @@ def _codes_of_rows(fitted: Fitted, model: Model, rows: pd.DataFrame) -> Codes:
     return codes
 
 
-def numeric_and_factor_columns(model: Model) -> NumericAndFactorColumns:
+def numeric_columns_and_factor_by_column(model: Model) -> NumericColumnsAndFactorByColumn:
     """Return the numeric and the categorical columns on the right side of a model's formula."""
     numeric: dict[str, None] = {}
     factors: dict[str, Factor] = {}
@@ -128,7 +128,7 @@ def numeric_and_factor_columns(model: Model) -> NumericAndFactorColumns:
                 else:
                     numeric[column] = None
     # A column that is categorical in one term, as C(x), counts as a factor.
-    return NumericAndFactorColumns([column for column in numeric if column not in factors], factors)
+    return NumericColumnsAndFactorByColumn([column for column in numeric if column not in factors], factors)
 
 
 def default_values(model: Model) -> dict[str, float]:
@@ -136,7 +136,7 @@ def default_values(model: Model) -> dict[str, float]:
 
     It is NaN in a model without rows.
     """
-    columns = numeric_and_factor_columns(model)
+    columns = numeric_columns_and_factor_by_column(model)
     defaults = {}
     for column in columns.numeric:
         values = model.variables[column].values[model.rows]
@@ -157,13 +157,13 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
     if variable.levels is None and isinstance(value, bool | np.bool_):
         # Columns of True and False are 1 and 0 in a model.
         value = int(value)
-    if column not in numeric_and_factor_columns(model).factors:
+    if column not in numeric_columns_and_factor_by_column(model).factor_by_column:
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
             raise ValueRangeError(f"{column!r} must be a number, not {value!r}", column=column, value=value)
         return float(value)
     levels: list[str] = []
     for fitted_model in fitted.models:
-        factor = numeric_and_factor_columns(fitted_model).factors.get(column)
+        factor = numeric_columns_and_factor_by_column(fitted_model).factor_by_column.get(column)
         if factor is not None:
             levels += fitted_model.variables[column].printed_names(fitted_model.design.levels[factor])
     level = level_name(value)
@@ -196,7 +196,7 @@ def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
 
 def check_are_on_right_side(model: Model, columns: Sequence[str]) -> None:
     """Raise if values are given for columns that are not on the right side."""
-    numeric, factors = numeric_and_factor_columns(model)
+    numeric, factors = numeric_columns_and_factor_by_column(model)
     unknown = [column for column in columns if column not in numeric and column not in factors]
     if unknown:
         raise ValueRangeError(
@@ -216,7 +216,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     matrix = model.design.matrix_at(codes)
     largest_entries = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
     points = _estimated_columns_or_nan(model, matrix, RANK_TOLERANCE * largest_entries, "means", notes)
-    for column, factor in numeric_and_factor_columns(model).factors.items():
+    for column, factor in numeric_columns_and_factor_by_column(model).factor_by_column.items():
         is_unknown = ~np.isin(codes[column], model.design.levels[factor])
         if is_unknown.any():
             points = np.where(is_unknown[:, None], np.nan, points)
@@ -521,7 +521,7 @@ def fit_line(
 
 def _given_or_first_numeric_covariate(model: Model, at: str | None) -> str:
     """Return the name of the covariate of a line, by default the first numeric column."""
-    numeric = numeric_and_factor_columns(model).numeric
+    numeric = numeric_columns_and_factor_by_column(model).numeric
     if not numeric:
         raise ValueRangeError(
             f"{model.formula.text!r} has no numeric covariate on its right side to draw a line along",

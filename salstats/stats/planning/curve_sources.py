@@ -41,7 +41,10 @@ from salstats.stats.planning.populations import (
     move_pilot,
     slope_and_intercept_of_method_on_reference,
 )
-from salstats.stats.planning.spreads import limits_of_true_to_estimated_error, spread_of_estimate
+from salstats.stats.planning.spreads import (
+    limits_of_true_to_estimated_error,
+    sd_of_unit_contributions_to_estimate,
+)
 from salstats.stats.planning.studies import Plan
 
 #: Units of a pilot below which its spread is uncertain.
@@ -176,14 +179,14 @@ def _curve_of_pilot(
         low, high = (None if np.isinf(bound) else bound for bound in bounds)
         plan = replace(plan, margin=(low, high))
     moved = move_pilot(pilot, plan.term, effect, metric)
-    spread = spread_of_estimate(moved, plan.term, effect)
+    spread = sd_of_unit_contributions_to_estimate(moved, plan.term, effect)
     tested_effect = effect
     tested_spread = spread
     method_mean, reference_mean = moved.method_and_reference_means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
         # The test of a decrease is that of the difference, which is 0 if and only if the decrease is.
         tested_effect = method_mean - reference_mean
-        tested_spread = spread_of_estimate(moved, "difference", tested_effect)
+        tested_spread = sd_of_unit_contributions_to_estimate(moved, "difference", tested_effect)
     if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
         raise SalstatsError(
             f"the differences of the pilot in {metric} do not vary, which says nothing about other cases",

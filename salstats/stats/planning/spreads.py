@@ -13,8 +13,8 @@ LIMITS_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Standard deviation of a unit's contribution to an estimate.
+class SdWithLimitsAndDf:
+    """Standard deviation of the units' contributions to an estimate.
 
     The estimate's standard error is this over the root of the number of units.
     """
@@ -26,8 +26,8 @@ class Spread:
     df: float
 
 
-def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
-    """Spread of an estimate among studies that are drawn from a moved pilot, clustered by unit.
+def sd_of_unit_contributions_to_estimate(moved: MovedPilot, term: str, effect: float) -> SdWithLimitsAndDf:
+    """Return the SD of units' contributions to an estimate in studies drawn from a moved pilot.
 
     For a percentage decrease it is that of the linear approximation (delta method).
     """
@@ -48,9 +48,9 @@ def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
         denominator_per_unit = pilot.unit_sums_of_complete_pairs(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
     if sd > 0 and moved.flip_chances is not None and pilot.unit_sizes.max() == 1:
-        return _spread_of_binary_difference(moved, sd)
+        return _sd_of_unit_contributions_if_binary(moved, sd)
     df = df_of_sample_variance(unit_sums)
-    return Spread(sd, limits_of_true_to_estimated_error(df), df)
+    return SdWithLimitsAndDf(sd, limits_of_true_to_estimated_error(df), df)
 
 
 def df_of_sample_variance(values: np.ndarray) -> float:
@@ -81,8 +81,8 @@ def limits_of_true_to_estimated_error(df: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _spread_of_binary_difference(moved: MovedPilot, sd: float) -> Spread:
-    """Spread of a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
+def _sd_of_unit_contributions_if_binary(moved: MovedPilot, sd: float) -> SdWithLimitsAndDf:
+    """Return the SD for a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
 
     The variance of one difference is that share less the square of the mean difference.
     """
@@ -105,4 +105,4 @@ def _spread_of_binary_difference(moved: MovedPilot, sd: float) -> Spread:
     upper_limit = float(np.sqrt(highest_variance / variance))
     # The squared relative error of a share p is (1 - p) / (n p), and that of a variance is 2 / df.
     df = 2 * n * discordant_share / max(1 - discordant_share, 1 / n)
-    return Spread(sd, (lower_limit, upper_limit), min(df, n - 1.0))
+    return SdWithLimitsAndDf(sd, (lower_limit, upper_limit), min(df, n - 1.0))

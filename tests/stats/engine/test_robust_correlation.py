@@ -11,9 +11,9 @@ from scipy import stats
 
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.robust_correlation import (
-    equal_share_text_if_no_spread,
     robust_correlation_coefficient,
     robust_correlation_with_test,
+    share_equal_to_median_if_no_spread,
 )
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
@@ -93,7 +93,7 @@ def test_pingouin_is_imported_when_it_is_asked_for():
 )
 def test_values_that_are_mostly_equal_have_no_spread(test, n_equal, share):
     values = 3.0 + np.r_[np.zeros(n_equal), np.arange(1, 11 - n_equal)]
-    assert equal_share_text_if_no_spread(values, test) == share
+    assert share_equal_to_median_if_no_spread(values, test) == share
     assert np.isnan(robust_correlation_coefficient(values, np.arange(10.0), test)) == bool(share)
 
 

@@ -9,7 +9,7 @@ from salstats.stats.planning.populations import StudySampler, move_pilot
 from salstats.stats.planning.spreads import (
     df_of_sample_variance,
     limits_of_true_to_estimated_error,
-    spread_of_estimate,
+    sd_of_unit_contributions_to_estimate,
 )
 
 
@@ -18,7 +18,9 @@ def test_spread_of_independent_units_is_their_sd_whatever_the_effect():
     pilot = Pilot.from_pairs(own, np.zeros(30), np.arange(30), np.arange(30))
     for effect in (-0.5, 0.0, 2.0):
         population = move_pilot(pilot, "difference", effect, "gap")
-        assert spread_of_estimate(population, "difference", effect).sd == pytest.approx(own.std(ddof=1))
+        assert sd_of_unit_contributions_to_estimate(population, "difference", effect).sd == pytest.approx(
+            own.std(ddof=1)
+        )
 
 
 def test_spread_is_that_of_clustered_means():
@@ -30,7 +32,7 @@ def test_spread_is_that_of_clustered_means():
     residuals = np.bincount(units[known], gaps[known] - gaps[known].mean(), minlength=12)
     expected = np.sqrt(12 / 11 * (residuals**2).sum()) / known.sum() * np.sqrt(12)
     population = move_pilot(pilot, "difference", -0.05, "iou")
-    assert spread_of_estimate(population, "difference", -0.05).sd == pytest.approx(expected)
+    assert sd_of_unit_contributions_to_estimate(population, "difference", -0.05).sd == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("term", "effect"), [("difference", -0.1), ("percent_decrease", 12.0)])
@@ -47,7 +49,9 @@ def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
         )
         estimate = (own_sum - other_sum) / n if term == "difference" else 100 * (1 - own_sum / other_sum)
         # an SD of 2000 is good to 1.6 %
-        assert spread_of_estimate(population, term, effect).sd == pytest.approx(estimate.std() * 20, rel=0.05)
+        assert sd_of_unit_contributions_to_estimate(population, term, effect).sd == pytest.approx(
+            estimate.std() * 20, rel=0.05
+        )
 
 
 def test_limits_of_an_sd_are_those_of_tables():
@@ -81,7 +85,12 @@ def test_limits_of_the_sd_hold_it():
 def test_hits_that_all_differ_equally_have_no_spread():
     same = np.repeat([1.0, 0.0], [30, 10])
     pilot = Pilot.from_pairs(same, same, np.arange(40), np.arange(40))
-    assert spread_of_estimate(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0).sd == 0
+    assert (
+        sd_of_unit_contributions_to_estimate(
+            move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0
+        ).sd
+        == 0
+    )
 
 
 def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
@@ -89,7 +98,9 @@ def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
     own = np.repeat([1.0, 0.0, 1.0], [4, 4, 32])
     other = np.repeat([0.0, 1.0, 1.0], [4, 4, 32])
     pilot = Pilot.from_pairs(own, other, np.arange(40), np.arange(40))
-    spread = spread_of_estimate(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0)
+    spread = sd_of_unit_contributions_to_estimate(
+        move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0
+    )
     assert spread.sd == pytest.approx(np.sqrt(0.2))
     np.testing.assert_allclose(spread.limit_ratios, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
     # few discordant pairs tell little: 2 n share / (1 - share)
@@ -103,7 +114,9 @@ def spread_of_hits(method_only, reference_only, both):
     n = len(method_scores)
     pilot = Pilot.from_pairs(method_scores, reference_scores, np.arange(n), np.arange(n))
     effect = (method_only - reference_only) / n
-    return spread_of_estimate(move_pilot(pilot, "difference", effect, "hit"), "difference", effect)
+    return sd_of_unit_contributions_to_estimate(
+        move_pilot(pilot, "difference", effect, "hit"), "difference", effect
+    )
 
 
 def test_limits_of_a_difference_of_hits_take_its_square_from_the_share_of_discordant_pairs():
@@ -126,7 +139,7 @@ def test_hits_that_are_all_discordant_have_the_degrees_of_freedom_of_their_numbe
 def test_limits_of_hits_of_several_cases_per_unit_are_those_of_the_sums_of_units():
     pilot = clustered_hits()
     population = move_pilot(pilot, "difference", -0.1, "hit")
-    spread = spread_of_estimate(population, "difference", -0.1)
+    spread = sd_of_unit_contributions_to_estimate(population, "difference", -0.1)
     residual = population.expected_method_score_of_each_pair - pilot.reference_scores + 0.1
     sums = residual.reshape(-1, 4).sum(axis=1)
     df = 2 / (2 / 79 + max(stats.kurtosis(sums), 0) / 80)
