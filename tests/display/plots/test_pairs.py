@@ -225,3 +225,30 @@ def test_dots_of_differences_are_spread_at_the_left_and_those_of_hits_stand_belo
         assert share[of_method.index].sum() == pytest.approx(1)
         np.testing.assert_allclose(size[of_method.index], 0.7 + 4.3 * np.sqrt(share[of_method.index]))
     assert set(size[~dots["binary"]]) == {0.7}
+
+
+def test_an_axis_of_differences_has_zero_and_all_that_is_drawn():
+    scores, _ = small()
+    scores = scores.assign(score=scores["score"] + (scores["method"] == "occlusion"))
+    differences = ss.difference(scores, reference="gradcam", interval="t")
+    figure = ss.plot_pairs(scores, differences)
+    ends = layer_data(figure, "geom_blank").set_index("panel")
+    drawn = ends.loc["Scores: difference"]
+    # the differences are about 1, and both axes have one length
+    largest = max(figure.data["difference"].max(), differences["conf_high"].max())
+    scores_range = scores["score"].max() - differences["reference_mean"].iloc[0]
+    assert drawn["high"] == pytest.approx(max(largest, scores_range))
+    assert drawn["low"] == pytest.approx(scores["score"].min() - differences["reference_mean"].iloc[0])
+    wide = differences.assign(conf_low=-2.0, conf_high=5.0)
+    drawn = layer_data(ss.plot_pairs(scores, wide), "geom_blank").set_index("panel").loc["Scores: difference"]
+    assert (drawn["low"], drawn["high"]) == pytest.approx((-2.0, 5.0))
+
+
+def test_axes_of_differences_below_their_scores_begin_at_zero_where_all_are_positive():
+    scores = SCORES.query("metric == 'iou' and task == 'Edema'")
+    scores = scores.assign(score=scores["score"] + (scores["method"] != "human"))
+    figure = ss.plot_pairs(scores, ss.difference(scores, reference="human", interval="t"))
+    drawn = layer_data(figure, "geom_blank").set_index("panel").loc["Scores: difference"]
+    assert figure.data["difference"].min() > 0
+    assert drawn["low"] == 0
+    assert drawn["high"] == pytest.approx(figure.data["difference"].max())

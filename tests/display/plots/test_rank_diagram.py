@@ -7,6 +7,7 @@ from display.plots.estimate_figures import caption, layers, scale
 from tests_support import raises, warns
 
 import salstats as ss
+from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.display.plots.rank_diagram import _pairs_without_bar_note
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -165,6 +166,18 @@ def test_names_end_and_begin_beside_the_axis_below_its_numbers_and_title(demsar)
     assert (left._data["line_end"] < line["x"]).all()
     assert (right._data["name_x"] > right._data["line_end"]).all()
     assert (right._data["line_end"] > line["xend"]).all()
+
+
+def test_long_names_are_wrapped_and_leave_a_third_of_the_panel_to_the_axis(demsar):
+    ranks, tests = demsar
+    long = "Decision trees with pruning and a tuned confidence factor"
+    figure = ss.plot_significance(tests, form="diagram", ranks=ranks, labels={"C4.5": long})
+    line = layers(figure, "geom_segment")[0]._data.iloc[0]
+    _, panel_width = scale(figure, "x").limits
+    assert line["xend"] - line["x"] > panel_width / 3
+    name = figure.data.set_index("method").loc["C4.5", "name"]
+    assert text_width_mm(name) <= 0.3 * panel_width
+    assert text_width_mm(name) > 0.2 * panel_width
 
 
 def test_panels_have_room_for_names_and_ranks_of_other_schemes_are_called_ranks(significance, ranks):
