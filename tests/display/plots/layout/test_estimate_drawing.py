@@ -155,6 +155,9 @@ def test_panels_with_one_estimate_are_drawn_and_without_metrics_there_is_one_pan
     assert are_in_drawn_panels(read_estimates(frame), []).tolist() == is_drawn.tolist()
     without_metrics = frame.loc[is_drawn].drop(columns="metric")
     assert are_in_drawn_panels(read_estimates(without_metrics), []).tolist() == [True, True]
+    # rows without a value of a panel's column have a panel of their own
+    frame["model"] = np.where(frame["metric"] == "iou", None, "net")
+    assert are_in_drawn_panels(read_estimates(frame), ["model"]).tolist() == is_drawn.tolist()
 
 
 def test_rows_of_a_metric_without_estimates_are_not_in_the_panel_of_the_other():

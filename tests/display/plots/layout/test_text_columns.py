@@ -30,6 +30,11 @@ def test_a_wrapped_heading_is_narrower_and_keeps_the_level_with_its_interval():
     assert short == "n"
     assert "(95% CI)" in long.split("\n")
     assert text_columns_width_mm(wrapped_columns) < text_columns_width_mm(COLUMNS)
+    # a word that is as wide as the column is not broken
+    assert list(with_wrapped_headings({"Difference": ["1"], "Odds ratio": ["1"]})) == [
+        "Difference",
+        "Odds\nratio",
+    ]
 
 
 def test_texts_end_at_the_right_edge_of_their_column_beside_their_rows_below_the_heading():
