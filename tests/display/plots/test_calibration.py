@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import layer_data
+from display.plots.estimate_figures import layer_data, layers
 from scipy import special
 from tests_support import raises
 
@@ -59,6 +59,35 @@ def test_numbers_stand_off_the_marks():
         assert (text.get_ha() == "left") == (corner == "upper left")
         assert text.get_position() == ((0, 1) if corner == "upper left" else (1, 0))
         plt.close(drawn)
+
+
+LOWER_RIGHT, RIGHT, UPPER_LEFT, LOWER_LEFT = (
+    (0.97, 0.08, 0.12),
+    (0.97, 0.6, 0.7),
+    (0.03, 0.3, 0.95),
+    (0.03, 0, 0.1),
+)
+
+
+@pytest.mark.parametrize(
+    ("marks", "alignment"),
+    [
+        ([LOWER_RIGHT], "left"),
+        ([RIGHT], "right"),
+        ([UPPER_LEFT], "right"),
+        ([LOWER_RIGHT, UPPER_LEFT], "right"),
+        ([LOWER_LEFT, LOWER_RIGHT], "left"),
+    ],
+)
+def test_numbers_stand_in_the_corner_with_fewer_marks(marks, alignment):
+    curve = ss.calibration_curve(overconfident(["a"]), "prob", "label", by=()).head(len(marks))
+    predicted, conf_low, conf_high = np.transpose(marks)
+    curve = curve.assign(predicted=predicted, estimate=(conf_low + conf_high) / 2)
+    curve = curve.assign(conf_low=conf_low, conf_high=conf_high)
+    figure = ss.plot_calibration(curve, calibration=CALIBRATION.head(3).drop(columns="task"))
+    # three lines of 3 mm are more than a tenth of a panel's height
+    [text_layer] = layers(figure, "geom_text")
+    assert text_layer.geom.aes_params["ha"] == alignment
 
 
 def test_bars_at_the_bottom_are_a_histogram_of_the_predictions():

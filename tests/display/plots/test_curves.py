@@ -110,6 +110,11 @@ def test_a_further_column_makes_a_row_of_panels_for_each_value():
         "densenet, Insertion", "densenet, Deletion", "resnet, Insertion", "resnet, Deletion",
     ]  # fmt: skip
     assert figure.facet._ncol == 2
+    assert plot_curves(frame, n_columns=1).facet._ncol == 1
+    # the axis names a single metric
+    of_one_metric = plot_curves(frame[frame["metric"] == "deletion"]).data["panel"].cat.categories
+    assert list(of_one_metric) == ["densenet", "resnet"]
+    assert list(plot_curves(means(metrics=["deletion"])).data["panel"].cat.categories) == ["Deletion"]
     assert size_mm(figure)[0] == pytest.approx(PAGE_MM)
     other = plot_curves(frame, labels={"model": {"resnet": "ResNet", "densenet": "D"}}, width=120)
     assert other.data["panel"].cat.categories[0] == "ResNet, Insertion"
