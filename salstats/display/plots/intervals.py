@@ -322,13 +322,12 @@ def _axis_title(drawing: EstimateDrawing) -> str:
 def _n_columns(drawing: EstimateDrawing) -> int:
     """Return the number of panels side by side: the metrics, or the values of the further column."""
     n_metrics = len(drawing.estimates.distinct_values("metric"))
-    is_single_factor = drawing.facet_column is None or n_metrics == 1
-    if is_single_factor and drawing.n_panels in (2, 4):
+    has_both = drawing.facet_column is not None and n_metrics > 1
+    if has_both:
+        # the metrics of a value stand in a row
+        return min(n_metrics, _MAX_COLUMNS)
+    if drawing.n_panels == 4:
         # four panels make a square
         return 2
-    if drawing.facet_column is None:
-        return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
-    if n_metrics == 1:
-        # panels of the further column are as many side by side as fit
-        return _MAX_COLUMNS
-    return min(max(n_metrics, 1), _MAX_COLUMNS)
+    # as many as there are, and fit
+    return _MAX_COLUMNS

@@ -324,6 +324,13 @@ def test_four_panels_stand_in_a_square_and_five_in_rows_of_three():
     assert ss.plot_intervals(of_models, width=183).facet._ncol == 2
 
 
+@pytest.mark.parametrize(("models", "n_columns"), [("abc", 3), ("abcd", 2), ("abcde", 3)])
+def test_panels_of_models_stand_side_by_side_with_or_without_a_column_of_metrics(models, n_columns):
+    frame = pd.concat([estimates(metrics=["iou"], model=model) for model in models])
+    for of_one_metric in (frame, frame.drop(columns="metric")):
+        assert ss.plot_intervals(of_one_metric, width=183).facet._ncol == n_columns
+
+
 def test_rows_are_sorted_by_the_first_metric_and_method_alone():
     frame = estimates(tasks=["a", "b", "c"], metrics=["hd95", "iou"])
     # of a distance the smallest is the best, and a row without an estimate is the last

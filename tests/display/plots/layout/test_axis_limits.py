@@ -47,6 +47,8 @@ def test_a_decrease_far_out_leaves_the_axis_to_the_others():
     # rows without a number have no part in it
     assert ends(rows([10, 20, 30, -2030, np.nan])) == {"IoU": (low, high)}
     assert ends(rows([10, 20, 30, 2030])) == {"IoU": (0, pytest.approx(1.08 * 35))}
+    # the room is a share of the axis, on both sides of 0
+    assert ends(rows([-10, 20, 30, 2030])) == {"IoU": (-15, pytest.approx(35 + 0.08 * 50))}
 
 
 def test_numbers_that_are_not_far_out_and_other_terms_are_not_cut():

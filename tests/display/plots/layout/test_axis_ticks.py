@@ -101,6 +101,10 @@ def test_an_axis_of_one_value_has_it_as_its_only_number(value):
         assert breaks == pytest.approx([value])
 
 
+def test_a_number_without_room_at_the_beginning_of_an_axis_is_left_out_alone():
+    assert tick_texts(axis_breaks((-0.835, -0.819), 35.0)) == ["−0.830", "−0.825", "−0.820"]
+
+
 def test_an_axis_of_one_value_of_many_digits_has_no_number():
     assert vertical_breaks((1 / 3, 1 / 3), 30.0) == []
     assert vertical_breaks((-1234.0, -1234.0), 30.0) == [-1234.0]
