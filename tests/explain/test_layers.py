@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests_support import raises
 
-from salstats.errors import SalstatsError, Setting, ShapeError
+from salstats.errors import SalstatsError, Setting, ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -216,6 +216,8 @@ def test_tokens_are_laid_row_by_row_and_those_in_front_dropped():
     grid = vit_grid(2, 3)(tokens)
     assert grid.shape == (1, 3, 2, 3)
     assert grid[0, 1].tolist() == [[1, 2, 3], [4, 5, 6]]
+    # a transformer may have no tokens in front
+    assert vit_grid(n_prefix=0)(tokens[:, :4])[0, 1].tolist() == [[0, 1], [2, 3]]
 
 
 @pytest.mark.parametrize(
@@ -244,6 +246,12 @@ def test_a_side_that_is_not_said_follows(said, n_tokens, shape):
 def test_tokens_that_fill_no_grid_are_refused(sides, shape, option, value, match):
     with raises(ShapeError, option=option, value=value, match=match):
         vit_grid(**sides)(torch.zeros(shape))
+
+
+@pytest.mark.parametrize(("option", "value"), [("height", 0), ("width", 0), ("n_prefix", -1)])
+def test_a_side_has_a_token_at_least(option, value):
+    with raises(ValueRangeError, option=option, value=value):
+        vit_grid(**{option: value})
 
 
 def reached(output, reshape=None, image_shape=(16, 24)):

@@ -13,7 +13,12 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
 from salstats.explain.methods import METHODS  # noqa: E402
-from salstats.explain.networks import Network, members_with_outputs, stable_option_text  # noqa: E402
+from salstats.explain.networks import (  # noqa: E402
+    Network,
+    checked_output_index,
+    members_with_outputs,
+    stable_option_text,
+)
 
 linear = partial(torch.nn.Linear, 4, 2)
 
@@ -86,6 +91,20 @@ def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
 def test_networks_that_do_not_fit_are_named(networks, tasks, option, value, choices):
     with raises(SalstatsError, option=option, value=value, choices=choices):
         members_with_outputs(networks, tasks)
+
+
+def test_an_output_that_a_network_does_not_have_is_named_with_those_it_has():
+    network = Network("a", cnn)
+    assert checked_output_index(np.int64(2), "Mass", network, 3) == 2
+    assert checked_output_index(0, "Mass", network, 3) == 0
+    # without the number of outputs any whole number may be one
+    assert checked_output_index(7, "Mass", network) == 7
+    for output in (3, -1):
+        with raises(SalstatsError, option="tasks", value=output, match=r"\b3\b.*\b0 to 2\b"):
+            checked_output_index(output, "Mass", network, 3)
+    for output in (True, 1.0, "1"):
+        with raises(SalstatsError, option="tasks", value=output):
+            checked_output_index(output, "Mass", network)
 
 
 def test_bad_networks_are_named():

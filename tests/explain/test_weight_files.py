@@ -57,6 +57,19 @@ def test_a_prefix_is_taken_off(saved):
             load_checkpoint(linear, file, prefix=prefix)
 
 
+def test_the_first_difference_of_each_kind_is_named_and_the_others_counted(saved):
+    weights = linear().state_dict()
+    one_more = weights | {"scale": torch.ones(1)}
+    with raises(InputFileError, choices=("weight", "bias", "scale"), hint="", match="scale$"):
+        load_checkpoint(linear, saved(one_more))
+    with raises(InputFileError, match=r"first \(and 1 more\)$"):
+        load_checkpoint(linear, saved(weights | {"first": torch.ones(1), "second": torch.ones(1)}))
+    with raises(InputFileError, match="bias$"):
+        load_checkpoint(linear, saved({"weight": weights["weight"]}))
+    with raises(InputFileError, match=r"weight \(and 1 more\) and .*first$"):
+        load_checkpoint(linear, saved({"first": torch.ones(1)}))
+
+
 def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
     with raises(InputFileError, path=tmp_path / "none.pt") as caught:
         load_checkpoint(linear, tmp_path / "none.pt")
