@@ -1,9 +1,11 @@
 """Least squares against the normal equations."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+import salstats as ss
 from salstats.stats.models.linear import GAUSSIAN, least_squares
 
 
@@ -88,3 +90,13 @@ def test_any_outcome_suits_a_linear_model():
     GAUSSIAN.check_outcome(np.array([-1e9, 0.5, 7.0]), "gaussian")
     np.testing.assert_array_equal(GAUSSIAN.variance(np.array([0.1, 5.0])), 1)
     assert GAUSSIAN.is_linear
+
+
+def test_sigma_counts_as_a_parameter_as_in_r():
+    # R's AIC(lm(c(1, 3, 2, 5) ~ c(1, 2, 3, 4))) by definition: RSS 2.7, three parameters
+    table = pd.DataFrame({"y": [1.0, 3.0, 2.0, 5.0], "x": [1.0, 2.0, 3.0, 4.0]})
+    log_likelihood = -4 / 2 * (np.log(2 * np.pi * 2.7 / 4) + 1)
+    found = ss.fit_statistics(table, "y ~ x", errors="classical").iloc[0]
+    assert found["log_lik"] == pytest.approx(log_likelihood)
+    assert found["aic"] == pytest.approx(-2 * log_likelihood + 2 * 3)
+    assert found["bic"] == pytest.approx(-2 * log_likelihood + np.log(4) * 3)

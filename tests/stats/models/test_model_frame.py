@@ -1,12 +1,16 @@
 """The frame of a model: metrics as columns, gaps to a reference and grouping columns."""
 
+import warnings
+
+import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import assert_columns_equal
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, FormulaError, SalstatsError
+from salstats.errors import ColumnError, FormulaError, SalstatsError, SalstatsWarning
+from salstats.stats.engine.score_reasons import ABSENT
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -93,3 +97,23 @@ def test_method_in_the_formula_is_not_a_grouping_column_by_default(drawn_scores)
     assert "methodhuman:taskEdema" in set(result["term"])
     with raises(ColumnError, column="method", option="by"):
         ss.regress(drawn_scores, "iou ~ method", by="method")
+
+
+@pytest.mark.parametrize("absent", [False, True])
+def test_gaps_that_one_side_lacks_are_warned_about_unless_the_finding_is_absent(absent):
+    rng = np.random.default_rng(12)
+    table = pd.DataFrame({"case": [f"c{i:02}" for i in range(40)], "x": rng.random(40)})
+    parts = [table.assign(method=name, metric="iou", score=rng.random(40)) for name in ("cam", "human")]
+    scores = pd.concat(parts, ignore_index=True)
+    # The method lacks scores of 16 cases that the reference has.
+    lacks = (scores["method"] == "cam") & (scores["case"] < "c16")
+    scores["score"] = scores["score"].mask(lacks)
+    scores["reason"] = np.where(lacks, ABSENT if absent else "no map", None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = ss.regress(scores, "iou ~ x", reference="human")
+    messages = [record.message for record in caught if isinstance(record.message, SalstatsWarning)]
+    assert len(messages) == (0 if absent else 1)
+    assert found["n"].tolist() == [24, 24]
+    assert found["n_missing"].tolist() == [16, 16]
+    assert ("n_absent" in found) == absent
