@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, Setting, ValueRangeError
 
 BY = ["metric", "task"]
 
@@ -192,6 +192,33 @@ def test_a_decrease_from_what_may_be_nothing_has_no_least() -> None:
     found = ss.missing_bounds(frame, scores=scores).iloc[0]
     assert found["bound_low"] == -np.inf
     assert found["bound_high"] == pytest.approx(100 * (1 - 0.2 / (1 / 3)))
+
+
+def test_a_decrease_of_what_may_be_negative_has_no_largest() -> None:
+    frame = pd.DataFrame(
+        {"metric": ["own"], "method": ["cam"], "reference": ["human"], "term": ["percent_decrease"],
+         "estimate": [40.0], "n": [2], "n_missing": [1], "reference_mean": [0.5], "method_mean": [0.3],
+         "n_pairs": [2]}
+    )  # fmt: skip
+    found = ss.missing_bounds(frame, limits=(-0.7, 1)).iloc[0]
+    # of three scores the means may be 1.6 / 3 and 0.3 / 3
+    assert found["bound_low"] == pytest.approx(100 * (1 - 1.6 / 0.3))
+    assert np.isnan(found["bound_high"])
+    with warns(option="limits", value=["own"]):
+        assert ss.missing_bounds(frame)["bound_low"].isna().all()
+
+
+def test_scores_that_are_paired_with_several_readers_count_once_in_available_pairs() -> None:
+    cases = pd.DataFrame({"case": [f"c{i}" for i in range(6)], "metric": "iou", "score": 0.5})
+    readers = [cases.assign(method="human", reader=reader, score=0.4) for reader in ("r1", "r2")]
+    scores = pd.concat([cases.assign(method="cam", score=np.linspace(0.1, 0.6, 6)), *readers])
+    options = {"reference": "human", "by": ["metric"], "interval": "cr2"}
+    gaps = ss.difference(scores, pairs="available", **options)
+    assert gaps["n"].tolist() == [6]
+    with raises(SalstatsError, hint=Setting("pairs", "complete")):
+        ss.missing_bounds(gaps, scores=scores)
+    complete = ss.missing_bounds(ss.difference(scores, **options), scores=scores)
+    assert complete["bound_low"].tolist() == complete["estimate"].tolist()
 
 
 def test_a_metric_without_an_end_has_no_bounds_but_those_given(scores) -> None:
