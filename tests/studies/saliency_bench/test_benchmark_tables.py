@@ -90,6 +90,17 @@ class TestScores:
         # of three data sets there are ten draws
         assert "ranks_data_sets" not in items
 
+    def test_as_published_means_and_correlations_have_no_limits(self, drawn):
+        options = MeanOptions(as_published=True)
+        items = items_of(score_benchmark(scores_of_saliency_methods(drawn_scores()), options))
+        for key in ("table_2", "table_3"):
+            assert "conf_low" not in items[key].frame
+            np.testing.assert_allclose(items[key].frame["estimate"], drawn[key].frame["estimate"], rtol=1e-12)
+            assert "CI" not in text_of(items[key])
+            assert "as published" in items[key].note
+            assert "as published" not in drawn[key].note
+        assert "n = 6 data sets." in text_of(items["table_3"])
+
     def test_one_data_set_and_model_have_table_2_and_a_ranking(self):
         one = drawn_scores(n_sets=1).query("model == 'vgg'").drop(columns=["dataset", "model"])
         items = items_of(score_benchmark(scores_of_saliency_methods(one), OPTIONS))

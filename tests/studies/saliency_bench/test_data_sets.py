@@ -94,6 +94,8 @@ def test_pictures_are_of_the_case_nearest_to_the_median_also_of_scores_without_a
     assert maps.figure.data["case"].tolist() == pictures.frame["case"].tolist()
     assert maps.figure.data["method"].tolist() == ["saliency"]
     assert maps.frame["score"].item() == pictures.frame["score"].item()
+    # maps of the first model are Fig. 3
+    assert maps.title.partition(":")[0] == "Fig. 3"
     # the study has maps of a single model
     assert maps_maker(1)(benchmark) is None
 
