@@ -32,6 +32,13 @@ def test_gradcamplusplus_is_equation_19_of_its_paper():
     np.testing.assert_allclose(formulas.gradcamplusplus_weights(A, G).ravel(), expected, rtol=1e-4)
 
 
+def test_small_gradients_are_damped_in_gradcamplusplus_by_the_constant_of_the_library():
+    # two pixels of activation 2 and gradient g: twice g^3 / (2 g^2 + 4 g^3 + 1e-6)
+    g = 1e-3
+    weights = formulas.gradcamplusplus_weights(np.full((1, 1, 1, 2), 2.0), np.full((1, 1, 1, 2), g))
+    np.testing.assert_allclose(weights.ravel(), [2 * g**3 / (2 * g**2 + 4 * g**3 + 1e-6)], rtol=1e-12)
+
+
 def test_a_gradient_of_zero_has_no_weight_in_gradcamplusplus():
     assert formulas.gradcamplusplus_weights(A, np.zeros_like(G)).ravel().tolist() == [0.0, 0.0]
 

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
+from salstats.explain.layers import VitGrid  # noqa: E402
 from salstats.explain.methods import METHODS  # noqa: E402
 from salstats.explain.networks import (  # noqa: E402
     Network,
@@ -144,6 +145,10 @@ def test_options_are_said_the_same_in_every_run_and_differ_where_they_do():
         torch.ones(2),
         max,
         np.float64(2),
+        # records are known by their fields
+        VitGrid(2, 3),
+        VitGrid(3, 2),
+        VitGrid,
     ]
     texts = [stable_option_text(option) for option in options]
     assert len(set(texts)) == len(texts)

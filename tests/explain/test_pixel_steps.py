@@ -111,6 +111,9 @@ def test_pixels_are_shown_or_deleted_from_the_most_salient_on(images):
         is_changed = saliency >= np.sort(saliency.ravel())[-5]
         expected = [first, np.where(is_changed, last, first), last]
         np.testing.assert_allclose(shown, expected, rtol=SINGLE, atol=SINGLE)
+    # unless pixels are deleted they are shown
+    (nothing_shown,) = steps.ordered_image_or_none_for_constant_map(1, saliency).with_changed_pixels([0])
+    np.testing.assert_allclose(nothing_shown, baseline, rtol=SINGLE, atol=SINGLE)
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 100])
