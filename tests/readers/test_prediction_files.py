@@ -64,6 +64,9 @@ def test_images_lie_in_folders_and_others_are_said(tmp_path):
     with warns(path=left_out[0], value=left_out):
         files = images_in_folders(tmp_path, (".tif",), "FOLDER/NAME.tif")
     assert files == [tmp_path / "p" / "a.tif", tmp_path / "p" / "b.tif"]
+    (tmp_path / "linked").symlink_to(tmp_path / "p")
+    with warns(path=tmp_path / "linked", value=[tmp_path / "linked", *left_out]):
+        assert images_in_folders(tmp_path, (".tif",), "FOLDER/NAME.tif") == files
     (tmp_path / "empty").mkdir()
     with raises(InputFileError, path=tmp_path / "empty"):
         images_in_folders(tmp_path / "empty", (".tif",), "FOLDER/NAME.tif")
@@ -88,3 +91,19 @@ def test_a_prediction_is_named_by_its_map_then_its_mask(tmp_path):
     of_mask = prediction("t", SERIES, (2, 2), "source", mask=tmp_path / "mask.png")
     assert (of_mask.source, of_mask.has_saliency) == (str(tmp_path / "mask.png"), False)
     assert prediction("t", SERIES, (2, 2), "source", prob=0.5).source == "source"
+
+
+def test_a_prediction_has_its_numbers_and_reads_its_files_from_any_folder(tmp_path, monkeypatch):
+    np.save(tmp_path / "map.npy", np.eye(2))
+    np.save(tmp_path / "mask.npy", np.eye(3, dtype=bool))
+    monkeypatch.chdir(tmp_path)
+    relative = {"map_file": Path("map.npy"), "mask": Path("mask.npy")}
+    made = prediction("t", SERIES, (3, 3), "source", **relative, prob=0.25, label=1)
+    monkeypatch.chdir("/")
+    content = made.read()
+    np.testing.assert_array_equal(content.saliency, np.eye(2))
+    assert content.mask == encode(np.eye(3, dtype=bool))
+    assert (content.prob, content.label, content.shape) == (0.25, 1, (3, 3))
+    other_size = prediction("t", SERIES, (4, 3), "source", mask=tmp_path / "mask.npy")
+    with raises(InputFileError, value=(3, 3), path=tmp_path / "mask.npy"):
+        other_size.read()

@@ -7,6 +7,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ColumnError, ValueRangeError
+from salstats.images.maps import LARGEST_FILTER_SIDE
 from salstats.readers.chexlocalize_maps import TASKS
 from salstats.readers.threshold_files import read_thresholds
 
@@ -70,8 +71,17 @@ def test_a_filter_is_a_whole_number_of_pixels(text_file):
         ("Edema", None): 50,
         ("Cardiomegaly", None): 0,
     }
-    with raises(ValueRangeError, column="smooth", rows=(0,)):
-        read_thresholds(text_file("smooth,task\n1.5,Edema\n"))
+    for size in (1.5, -1, LARGEST_FILTER_SIDE + 1):
+        with raises(ValueRangeError, column="smooth", rows=(0,)):
+            read_thresholds(text_file(f"smooth,task\n{size},Edema\n"))
+    largest = read_thresholds(text_file(f"smooth,task\n{LARGEST_FILTER_SIDE},Edema\n"))
+    assert largest == {("Edema", None): LARGEST_FILTER_SIDE}
+
+
+@pytest.mark.parametrize("column", ["threshold", "cutoff"])
+def test_a_threshold_may_be_0_and_1(text_file, column):
+    table = text_file(f"{column},task\n0,Edema\n1,Cardiomegaly\n")
+    assert read_thresholds(table) == {("Edema", None): 0, ("Cardiomegaly", None): 1}
 
 
 def test_a_task_without_any_defined_value_is_named(text_file):
