@@ -68,5 +68,9 @@ def test_areas_are_written_for_as_many_curves_as_a_panel_has_room_for():
 
     room = int(re.search(r"room for (\d+)", words(figure_of(12)))[1])
     assert room > 1
-    assert len(layer_data(figure_of(room), "geom_text")) == room
+    areas = layer_data(figure_of(room), "geom_text").sort_values("method_label")
+    assert len(areas) == room
+    # in the order of the legend from the top down, the last at the lower edge
+    assert areas["y"].is_monotonic_decreasing
+    assert 0 < areas["y"].min() < 0.05
     assert not layers(figure_of(room + 1), "geom_text")

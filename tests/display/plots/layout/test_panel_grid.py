@@ -18,7 +18,8 @@ def names(n):
 
 
 @pytest.mark.parametrize(
-    ("n", "n_columns", "width"), [(1, 1, 89), (2, 2, 89), (4, 2, 89), (5, 5, 183), (6, 3, 183), (26, 7, 183)]
+    ("n", "n_columns", "width"),
+    [(1, 1, 89), (2, 2, 89), (4, 2, 89), (5, 5, 183), (6, 3, 183), (25, 5, 183), (26, 7, 183)],
 )
 def test_panels_are_spread_evenly_over_rows_in_a_column_or_on_a_page(n, n_columns, width):
     grid = panel_grid(names(n))
