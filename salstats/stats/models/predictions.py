@@ -141,7 +141,7 @@ def default_values(model: Model) -> dict[str, float]:
     for column in columns.numeric:
         values = model.variables[column].values[model.rows]
         defaults[column] = float(values.mean()) if len(values) else np.nan
-    for column, factor in columns.factors.items():
+    for column, factor in columns.factor_by_column.items():
         levels = model.design.levels[factor]
         defaults[column] = float(levels[0]) if len(levels) else np.nan
     return defaults
