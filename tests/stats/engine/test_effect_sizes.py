@@ -192,3 +192,26 @@ def test_limits_are_by_students_t_from_influences_of_pairs(name):
     # the degrees of freedom are at most n - 1, and fewer where few pairs decide the variance
     quantile = (high - low) / 2 * scale / error
     assert stats.t.ppf(0.95, 39) <= quantile * (1 + 1e-9) < stats.t.ppf(0.95, 5)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_few_pairs_have_no_size_and_few_units_have_no_limits():
+    x, y = [0.1, 0.5, 0.3, 0.9, 0.7, 0.2], [0.2, 0.4, 0.6, 0.5, 0.1, 0.3]
+    pairs = pd.DataFrame({"set": "a", "unit": list("uvwwuv"), "x": x, "y": y})
+    gap = pairs["x"] - pairs["y"]
+    of_three_units = effects_of(pairs, "d_z").loc["a", LIMITS]
+    assert of_three_units["effect"] == pytest.approx(gap.mean() / gap.std())
+    assert of_three_units[["effect_low", "effect_high"]].isna().all()
+    of_four_units = effects_of(pairs.assign(unit=list("uvwzuv")), "d_z").loc["a", LIMITS]
+    assert of_four_units.notna().all()
+    assert effects_of(pairs.iloc[:3].assign(unit=list("uvw")), "d_z").loc["a", "effect"] == pytest.approx(
+        gap[:3].mean() / gap[:3].std()
+    )
+    assert effects_of(pairs.iloc[:2], "d_z").loc["a", LIMITS].isna().all()
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_scores_that_are_all_0_are_as_often_above_as_below():
+    pairs = pd.DataFrame({"set": "a", "unit": list("uvwxyz"), "x": 0.0, "y": 0.0})
+    assert effects_of(pairs, "cles").loc["a", "effect"] == 0.5
+    assert np.isnan(effects_of(pairs, "d_z").loc["a", "effect"])
