@@ -6,6 +6,8 @@ import pytest
 from report_text import analyses_of, frames_of, sentences_of
 
 import salstats as ss
+from salstats.display.report.analyses import Analyses
+from salstats.errors import SalstatsError
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Covariates of the embedded study.
@@ -63,9 +65,11 @@ def test_decreases_have_the_bounds_of_the_differences_p_values(small):
 
 
 def test_a_report_without_a_test_of_differences_adjusts_what_has_p_values(some):
-    frames = frames_of(some, test="none", adjust="holm", covariates=["elongation"])
+    analyses = analyses_of(some, test="none", adjust="holm", covariates=["elongation"])
+    frames = analyses.frames
     assert "p_value" not in frames["difference"]
     assert "p_adjusted" in frames["regression"]
+    assert "adjust(" not in analyses.calls["best"]
 
 
 def test_a_margin_is_one_of_differences_and_decreases_keep_their_side(small):
@@ -174,6 +178,7 @@ def test_the_agreement_of_readers_is_that_of_methods_with_several(small):
     expected = ss.agreement(both, kind="krippendorff", by=["metric", "method", "task"])
     assert frame["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
     assert "agreement" not in frames_of(small)
+    assert "agreement" not in frames_of(scores[scores["reader"] == "r1"])
 
 
 def test_calibration_is_of_probabilities_of_a_label_that_varies(some):
@@ -187,3 +192,36 @@ def test_calibration_is_of_probabilities_of_a_label_that_varies(some):
         some.drop(columns="label"),
     ):
         assert not {"calibration", "calibration_curve"} & set(frames_of(other))
+
+
+def test_an_analysis_that_fails_is_left_out_unless_a_report_needs_it():
+    counts = []
+    analyses = Analyses(count=lambda n_done, *_: counts.append(n_done))
+    error = SalstatsError("too few scores")
+
+    def failing():
+        raise error
+
+    analyses.store_frame_or_error("decrease", "ss.percent_decrease(scores)", failing)
+    assert analyses.skipped == {"decrease": error}
+    assert analyses.frames == analyses.calls == {}
+    assert counts == [0, 1]
+    for key in ("flow", "describe", "means"):
+        with pytest.raises(SalstatsError):
+            analyses.store_frame_or_error(key, "call", failing)
+
+
+@pytest.mark.parametrize("name", ["finding size (mm)", 'the "new" size'])
+def test_a_covariate_of_any_name_has_slopes(some, name):
+    frames = frames_of(some.rename(columns={"elongation": name}), covariates=[name])
+    assert set(frames["regression"]["term"]) == {name}
+    assert "index" not in frames["regression"].columns
+
+
+def test_the_code_of_decreases_takes_metrics_that_have_them(small):
+    both = pd.concat([small, small.assign(metric="ncc")], ignore_index=True)
+    analyses = analyses_of(both)
+    assert set(analyses.frames["difference"]["metric"]) == {"iou", "ncc"}
+    assert set(analyses.frames["decrease"]["metric"]) == {"iou"}
+    assert "adjust(" in analyses.calls["best"]
+    assert "scores[scores['metric'].isin(['iou'])]" in analyses.calls["decrease"]

@@ -50,6 +50,14 @@ def test_counts_are_those_of_the_flow(small_scores):
     assert "Pairs" not in text
 
 
+def test_tasks_are_those_of_the_file_although_a_method_lacks_some(small_scores):
+    human = small_scores[small_scores["method"] == "human"]
+    tasks = pd.concat([small_scores.assign(task="Edema"), human.assign(task="Lesion")], ignore_index=True)
+    for methods in (["human", "gradcam"], ["gradcam", "human"]):
+        in_order = tasks.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
+        assert "for 2 tasks, 2 methods" in sentences_of(ss.case_flow(in_order, reference="human"))
+
+
 def test_reasons_of_undefined_scores_are_given_where_they_are_known(small_scores):
     why = small_scores["score"].isna().map({True: "annotator failed", False: ""})
     text = sentences_of(ss.case_flow(small_scores.assign(reason=why), reference="human"))

@@ -57,6 +57,13 @@ def test_an_average_over_a_task_of_few_units_is_named():
     )
     assert "Intervals of 1 estimate rest on only 5 patients" in text
     assert "also of averages that include them" in text
+    # another task is no average
+    text = caveats_of(
+        mean_row("gradcam", 0.3, 0.2, 0.4, task="Edema", n_units=5),
+        mean_row("gradcam", 0.3, 0.2, 0.4, task="Atelectasis", n_units=50),
+    )
+    assert "rest on only 5 patients" in text
+    assert "averages" not in text
 
 
 def test_estimates_without_limits_are_counted_with_their_reason():
