@@ -234,7 +234,11 @@ class TestUndefined:
         rows = of(score_gaze(study, metrics="information_gain"), case="img-a", method="cam")
         assert rows["reason"].eq("map is 0 at a fixation").all()
         assert rows["score"].isna().all()
-        rows = of(score_gaze(study, metrics="information_gain", floor=0.001), case="img-a", method="cam")
+        scores = score_gaze(study, metrics=["information_gain", "nss"], floor=0.001)
+        # a metric without a floor has none in its rows
+        assert set(of(scores, metric="information_gain")["floor"]) == {0.001}
+        assert of(scores, metric="nss")["floor"].isna().all()
+        rows = of(scores, case="img-a", method="cam", metric="information_gain")
         assert np.isfinite(rows["score"]).all()
 
 
