@@ -261,3 +261,18 @@ def test_means_are_averaged_over_tasks_and_pooled_over_them():
     # units that count alike have their means: of case a 0.6, of b 0.45
     alike = mean_target(rows_of_tasks(), overall=True, weights=Weights(equal_unit_weights=True))
     np.testing.assert_allclose(alike.estimand.value(alike.cells.means()), [0.3, 0.75, (0.6 + 0.45) / 2])
+
+
+def test_selected_cells_keep_all_that_is_known_of_them():
+    values = np.array([0.0, 1.0, 0.3, np.nan, 0.6])
+    units, groups = np.array([0, 1, 0, 1, 1]), np.array([0, 0, 1, 1, 1])
+    cells = sum_cells(values, units, 2, groups, 2, weights=np.array([1.0, 2, 3, 4, 5]))
+    positions = np.array([1, 0, 1])
+    chosen = cells.select(positions)
+    np.testing.assert_array_equal(chosen.means(), cells.means()[positions])
+    np.testing.assert_array_equal(chosen.squares, [[9, 1, 9], [25, 4, 25]])
+    assert chosen.is_graded.tolist() == [True, False, True]
+    assert chosen.n_defined_scores.tolist() == [2, 2, 2]
+    assert chosen.n_missing.tolist() == [1, 0, 1]
+    # each is a sample of its own
+    assert chosen.sample.tolist() == [0, 1, 2]
