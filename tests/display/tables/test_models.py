@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
@@ -38,6 +39,12 @@ def test_frames_by_name_are_joined_with_their_names_in_front():
             read_and_stack(nothing, ("term",), "terms")
     with raises(ColumnError, column="term"):
         read_and_stack([terms(), terms().drop(columns="term")], ("term",), "terms")
+
+
+@pytest.mark.parametrize("frames", ["terms.csv", 5, None])
+def test_what_is_no_frame_is_an_error(frames):
+    with raises(SalstatsError, option="terms", match=type(frames).__name__):
+        read_and_stack(frames, ["term"], "terms")
 
 
 def test_terms_are_all_without_the_intercept_or_those_to_keep():
