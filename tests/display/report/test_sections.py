@@ -54,6 +54,23 @@ def test_a_call_loads_the_scores_makes_its_frames_and_draws_them(report):
     assert lines[-1].startswith("ss.table_estimates(means, differences=difference, ")
 
 
+def test_a_call_has_every_argument_of_its_function(some):
+    composed_report = composed(some, covariates=["elongation"])
+    items = {item.key: item for section in composed_report.sections for item in section.items}
+    last_line = items["confidence"].call.splitlines()[-1]
+    assert "'prob', 'iou', fit=" in last_line
+
+
+def test_the_alternative_text_of_a_figure_ends_with_the_first_results_of_its_section(report):
+    checked = 0
+    for section in report.sections:
+        for item in section.items:
+            if item.number.startswith("Figure"):
+                assert item.alt.endswith(" ".join(section.sentences[:2]))
+                checked += len(section.sentences) > 2
+    assert checked
+
+
 def test_the_default_style_is_not_in_a_call(small, report):
     calls = " ".join(item.call for section in report.sections for item in section.items)
     assert "style=" not in calls
