@@ -11,6 +11,7 @@ from salstats.stats.engine.cautions import (
     DIFFERENT_CASES,
     Caution,
     add_caution,
+    caution_column_if_any,
     row_mask_by_caution,
 )
 
@@ -71,3 +72,17 @@ def test_a_caution_of_scores_is_carried_to_the_estimates_of_their_metric():
     ):
         (concerned,) = row_mask_by_caution(frame).values()
         np.testing.assert_array_equal(concerned, frame["metric"] == "iou")
+
+
+def test_the_column_of_cautions_names_those_of_each_row():
+    masks = {
+        DIFFERENT_CASES: np.array([True, False, True]),
+        BASELINE_SHOWS_MUCH: np.array([False, False, True]),
+    }
+    frame = pd.DataFrame(caution_column_if_any(masks))
+    assert frame["caution"].isna().tolist() == [False, True, False]
+    found = row_mask_by_caution(frame)
+    assert {caution: mask.tolist() for caution, mask in found.items()} == {
+        caution: mask.tolist() for caution, mask in masks.items()
+    }
+    assert caution_column_if_any({DIFFERENT_CASES: np.zeros(3, dtype=bool)}) == {}

@@ -172,3 +172,11 @@ def test_a_group_without_pairs_has_no_p_value() -> None:
     found = ss.difference(scores, reference="human", by="task").set_index("task")
     assert found.loc["B", ["estimate", "p_value", "p_floor", "conf_low", "conf_high"]].isna().all()
     assert found["p_value"].notna()["A"]
+
+
+def test_all_patterns_of_signs_are_taken_if_there_are_no_more_than_replicates():
+    # five units have 2^4 patterns up to reversal
+    for n_replicates, all_of_them in ((16, True), (15, False)):
+        signs, complete = sign_patterns(5, n_replicates, np.random.default_rng(0))
+        assert complete == all_of_them
+        assert np.vstack(list(signs)).shape == (n_replicates, 5)
