@@ -182,7 +182,7 @@ def comparison_frame(
     table |= weights.weights_column_if_any(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
     table.pop("df", None)
-    table |= _df_statistic_and_p_value_columns(tested, estimates)
+    table |= _df_statistic_p_value_and_p_floor_columns(tested, estimates)
     special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
     special["test"] = test_name_of_each_row(test, estimates)
     special |= _n_replicates_column_if_any(options, estimates, tested)
@@ -240,7 +240,7 @@ def _check_pairs_suit_options(
         )
 
 
-def _df_statistic_and_p_value_columns(
+def _df_statistic_p_value_and_p_floor_columns(
     tested: PairedTestResult, estimates: InferredEstimates
 ) -> dict[str, np.ndarray]:
     """Return the columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
@@ -272,8 +272,10 @@ def _means_pairs_and_verdict_columns(
         "method_mean": method_mean,
         "n_pairs": paired_target.n_pairs,
     }
-    metrics = metric_of_each_key(target.keys, scores)
-    columns |= verdict_column_and_any_margin_columns(reported, reference_mean, method_mean, metrics, margin)
+    metric_of_row = metric_of_each_key(target.keys, scores)
+    columns |= verdict_column_and_any_margin_columns(
+        reported, reference_mean, method_mean, metric_of_row, margin
+    )
     if reported.conf_set is not None:
         columns["conf_set"] = reported.conf_set
     return columns
@@ -385,7 +387,7 @@ def verdict_column_and_any_margin_columns(
     estimates: InferredEstimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,
-    metrics: np.ndarray,
+    metric_of_row: np.ndarray,
     margin: Margin | None,
 ) -> dict[str, np.ndarray]:
     """Return the column `verdict` (lower, higher or inconclusive), and with a margin its columns.
@@ -420,4 +422,4 @@ def verdict_column_and_any_margin_columns(
     side = lower_or_higher_verdicts(difference, excludes_zero)
     if margin is None:
         return {"verdict": side}
-    return margin_test_columns(estimates, margin, metrics, score_sign, side, is_sound)
+    return margin_test_columns(estimates, margin, metric_of_row, score_sign, side, is_sound)

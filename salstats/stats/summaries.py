@@ -230,9 +230,9 @@ def summarize(
     frame = add_score_cautions_by_metric(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    averaged = case_weights.averaged_row_mask(scores)
+    enters_average = case_weights.mask_of_rows_that_enter_averages(scores)
     return add_n_shared_and_cautions(
-        frame, codes, columns, lambda: advice_to_compare_in_pairs(scores), averaged=averaged
+        frame, codes, columns, lambda: advice_to_compare_in_pairs(scores), enters_average=enters_average
     )
 
 

@@ -70,16 +70,16 @@ def lower_or_higher_verdicts(difference: np.ndarray, excludes_zero: NDArray[np.b
     return np.where(excludes_zero & (difference != 0), side, INCONCLUSIVE)
 
 
-def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
+def margin_bounds(margin: Margin, metric_of_row: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper bound of each row's margin, infinite for None, NaN without a margin.
 
-    `metrics` are the metrics of the rows. ValueRangeError for a margin of another metric.
+    ValueRangeError for a margin of another metric.
     """
-    metrics = list(metrics)
+    metric_of_row = list(metric_of_row)
     if not isinstance(margin, Mapping):
         low_bound, high_bound = _checked_bounds(margin)
-        return np.full(len(metrics), low_bound), np.full(len(metrics), high_bound)
-    names = [str(metric) for metric in dict.fromkeys(metrics)]
+        return np.full(len(metric_of_row), low_bound), np.full(len(metric_of_row), high_bound)
+    names = [str(metric) for metric in dict.fromkeys(metric_of_row)]
     for name in margin:
         if name not in names:
             raise ValueRangeError(
@@ -90,10 +90,10 @@ def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray
                 value=name,
                 choices=names,
             )
-    low = np.full(len(metrics), np.nan)
-    high = np.full(len(metrics), np.nan)
+    low = np.full(len(metric_of_row), np.nan)
+    high = np.full(len(metric_of_row), np.nan)
     bounds_of_metric = {name: _checked_bounds(bounds) for name, bounds in margin.items()}
-    for row, metric in enumerate(metrics):
+    for row, metric in enumerate(metric_of_row):
         if str(metric) in bounds_of_metric:
             low[row], high[row] = bounds_of_metric[str(metric)]
     return low, high
@@ -144,7 +144,7 @@ class MarginTest(NamedTuple):
 def margin_test_columns(
     estimates: InferredEstimates,
     margin: Margin,
-    metrics: np.ndarray,
+    metric_of_row: np.ndarray,
     score_sign: np.ndarray,
     verdicts_without_margin: np.ndarray,
     is_sound: NDArray[np.bool_],
@@ -157,7 +157,7 @@ def margin_test_columns(
         Differences or percentage decreases.
     margin : Margin
         One margin for all metrics, or a margin for each metric.
-    metrics : ndarray of str, shape (n_rows,)
+    metric_of_row : ndarray of str, shape (n_rows,)
         Metric of each estimate.
     score_sign : ndarray of int, shape (n_rows,)
         1 where a larger estimate is a higher score, -1 where it is a lower score.
@@ -172,8 +172,8 @@ def margin_test_columns(
         Columns `verdict`, `margin_low`, `margin_high` and `p_margin`.
     """
     term = estimates.target.term
-    low, high = margin_bounds(margin, metrics)
-    warn_of_margin_units(low, high, term, metrics)
+    low, high = margin_bounds(margin, metric_of_row)
+    warn_of_margin_units(low, high, term, metric_of_row)
     p_value = np.full(len(low), np.nan)
     intervals = estimates.interval_name_of_each_row
     for name in np.unique(intervals):
@@ -184,11 +184,11 @@ def margin_test_columns(
     p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
     is_inside = is_sound & is_strictly_below(p_value, 1 - estimates.options.level)
     return margin_columns(
-        verdicts_without_margin, metrics, MarginTest(low, high, p_value), is_inside, score_sign
+        verdicts_without_margin, metric_of_row, MarginTest(low, high, p_value), is_inside, score_sign
     )
 
 
-def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
+def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metric_of_row: np.ndarray) -> None:
     """Warn of margins in a wrong unit: a decrease below 1 %, or a margin as large as a metric's range."""
     bounds = np.abs(np.concatenate([low, high]))
     bounds = bounds[np.isfinite(bounds)]
@@ -204,7 +204,7 @@ def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: 
             )
         return
     smallest = bounds.min()
-    for name in dict.fromkeys(metrics):
+    for name in dict.fromkeys(metric_of_row):
         metric = registered_metric(str(name))
         if metric is not None and smallest >= metric.high - metric.low:
             warn(
@@ -213,7 +213,7 @@ def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: 
                 option="margin",
                 value=float(smallest),
                 column="metric",
-                rows=np.flatnonzero(np.asarray(metrics) == name).tolist(),
+                rows=np.flatnonzero(np.asarray(metric_of_row) == name).tolist(),
             )
 
 
@@ -251,7 +251,7 @@ def margin_p_value(
 
 def margin_columns(
     verdicts_without_margin: np.ndarray,
-    metrics: np.ndarray,
+    metric_of_row: np.ndarray,
     margin_test: MarginTest,
     is_inside: NDArray[np.bool_],
     score_sign: np.ndarray | int,
@@ -262,7 +262,7 @@ def margin_columns(
     ----------
     verdicts_without_margin : ndarray of str, shape (n_rows,)
         Verdicts without a margin, of `SIDES`.
-    metrics : ndarray of str, shape (n_rows,)
+    metric_of_row : ndarray of str, shape (n_rows,)
         Metric of each estimate.
     margin_test : MarginTest
         The margin of each estimate, and the P value of its test.
@@ -271,7 +271,7 @@ def margin_columns(
     score_sign : ndarray of int, shape (n_rows,), or int
         1 where a larger estimate is a higher score, -1 where it is a lower score.
     """
-    claims = _claims_if_inside_margin(metrics, margin_test.low, margin_test.high, score_sign)
+    claims = _claims_if_inside_margin(metric_of_row, margin_test.low, margin_test.high, score_sign)
     claims = np.where(is_inside, claims, "")
     return {
         "verdict": verdict_texts(verdicts_without_margin, claims),
@@ -287,7 +287,7 @@ def is_strictly_below(p_value: np.ndarray, alpha: np.ndarray | float) -> NDArray
 
 
 def _claims_if_inside_margin(
-    metrics: np.ndarray, margin_low: np.ndarray, margin_high: np.ndarray, score_sign: np.ndarray | int
+    metric_of_row: np.ndarray, margin_low: np.ndarray, margin_high: np.ndarray, score_sign: np.ndarray | int
 ) -> np.ndarray:
     """Return the claim of each estimate if it lies inside its margin, of `CLAIMS`; "" without a margin.
 
@@ -295,7 +295,7 @@ def _claims_if_inside_margin(
     estimate is a higher score, -1 where it is a lower score.
     """
     # metrics without a direction have 0
-    directions = np.array([direction(m) or 1 for m in metrics], dtype=np.int64)
+    directions = np.array([direction(m) or 1 for m in metric_of_row], dtype=np.int64)
     is_larger_better = directions * score_sign > 0
     has_low = np.isfinite(margin_low)
     has_high = np.isfinite(margin_high)

@@ -344,7 +344,7 @@ class Estimand:
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
-    def mask_of_cells_in_each_estimate(self) -> NDArray[np.bool_]:
+    def membership_by_cell_and_estimate(self) -> NDArray[np.bool_]:
         """Return the mask of the cells that enter each estimate, shape (n_cells, n_estimates)."""
         weights = self.method_weights
         if self.reference_weights is not None:

@@ -174,7 +174,7 @@ def infer(  # noqa: C901
     magnitude = estimand.magnitude_behind_estimates(means)
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * magnitude
-    membership = estimand.mask_of_cells_in_each_estimate()
+    membership = estimand.membership_by_cell_and_estimate()
     # (n_units, n_rows): number of defined scores of each unit in each estimate
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
@@ -299,7 +299,7 @@ def _masks_of_trial_and_outlying_rows(
     scores that are not averages of other rows.
     """
     # a product of masks is True for rows of which some cell has a property
-    membership = estimand.mask_of_cells_in_each_estimate()
+    membership = estimand.membership_by_cell_and_estimate()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
     if cells.outside_unit_range is not None:
         outside_unit_range = cells.outside_unit_range @ membership
@@ -452,7 +452,7 @@ def _has_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
     many_zeros = is_zero.sum(axis=0) > _MANY_ZEROS * has_scores.sum(axis=0)
-    return np.asarray((many_zeros[:, None] & estimand.mask_of_cells_in_each_estimate()).any(axis=0))
+    return np.asarray((many_zeros[:, None] & estimand.membership_by_cell_and_estimate()).any(axis=0))
 
 
 def _caution_masks(
@@ -472,7 +472,7 @@ def _caution_masks(
     if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
         return cautions
     # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
-    is_graded = target.cells.is_graded @ estimand.mask_of_cells_in_each_estimate()
+    is_graded = target.cells.is_graded @ estimand.membership_by_cell_and_estimate()
     n_nonzero = _count_nonzero_units(target)
     cautions[MOSTLY_ZEROS] = is_graded & result_warnings.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
@@ -521,7 +521,7 @@ def _warn_of_doubtful_limits(
         result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
     result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
     if interval.extra_input == "cr2":
-        n_cells = target.estimand.mask_of_cells_in_each_estimate().sum(axis=0)
+        n_cells = target.estimand.membership_by_cell_and_estimate().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
         result_warnings.warn_rare_tasks_in_averages(
             estimates.smallest_n_in_sample, is_average=n_cells > n_cells_of_group, keys=keys
@@ -552,7 +552,7 @@ def _warn_of_doubtful_limits(
 
 def _count_nonzero_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) with a score other than 0, of the method or the reference."""
-    membership = target.estimand.mask_of_cells_in_each_estimate().astype(np.float64)
+    membership = target.estimand.membership_by_cell_and_estimate().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ membership > 0).sum(axis=0))
 
 
@@ -572,7 +572,7 @@ def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> NDArray[np.bo
     """
     if cells.squares is not None or estimand.row_weights is not None:
         return np.zeros(estimand.n_rows, dtype=bool)
-    membership = estimand.mask_of_cells_in_each_estimate()
+    membership = estimand.membership_by_cell_and_estimate()
     n_cells = membership.sum(axis=0)
     is_binary = ~(cells.is_graded @ membership)
     method_cells = estimand.method_weights > 0

@@ -212,7 +212,7 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     difference = paired_target.target.estimand.as_difference()
     std_error = np.sqrt(analytic_variance(cells, difference).variance)
     p_value = equality_p_value(difference.value(cells.means()), std_error, estimates.n_units)
-    is_single = difference.mask_of_cells_in_each_estimate().sum(axis=0) == 2
+    is_single = difference.membership_by_cell_and_estimate().sum(axis=0) == 2
     return np.where(is_single & (estimates.smallest_n_in_sample >= 2), p_value, np.nan)
 
 

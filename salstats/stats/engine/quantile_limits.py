@@ -222,8 +222,10 @@ def difference_limits(
     r_low = np.where(low_is_end, -1.0, correlation)
     r_high = np.where(high_is_end, -1.0, correlation)
 
-    low = _zero_where_rounding(x - y - _mover_distance(x - lx, uy - y, r_low))
-    high = _zero_where_rounding(x - y + _mover_distance(ux - x, y - ly, r_high))
+    distances_to_low = _mover_distances_by_ascending_level(x - lx, uy - y, r_low)
+    distances_to_high = _mover_distances_by_ascending_level(ux - x, y - ly, r_high)
+    low = _zero_where_rounding(x - y - distances_to_low)
+    high = _zero_where_rounding(x - y + distances_to_high)
     includes_zero = (low <= 0) & (high >= 0)
     p_value = alphas[includes_zero.argmax()]
     # the limits at `level` are those at the highest of these levels, 1 - alpha, that is not above it
@@ -240,15 +242,17 @@ def _residual_correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float((first * second).sum() / size)
 
 
-def _mover_distance(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Combine the distances of two limits from their estimates into the distance for their difference.
+def _mover_distances_by_ascending_level(
+    first_distances: np.ndarray, second_distances: np.ndarray, correlations: np.ndarray
+) -> np.ndarray:
+    """Combine the distances of two limits from their estimates into the distances for their difference.
 
     All arrays have the shape (n_levels,), from the lowest level; distances do not fall from level to level.
     """
-    first = np.fmax(first, 0.0)
-    second = np.fmax(second, 0.0)
+    first = np.fmax(first_distances, 0.0)
+    second = np.fmax(second_distances, 0.0)
     with np.errstate(invalid="ignore"):
-        squares = first**2 + second**2 - 2 * correlation * first * second
+        squares = first**2 + second**2 - 2 * correlations * first * second
     is_infinite = np.isinf(first) | np.isinf(second)
     squares = np.where(is_infinite, np.inf, np.maximum(squares, 0.0))
     return np.asarray(np.maximum.accumulate(np.sqrt(squares)))

@@ -146,7 +146,7 @@ def add_n_shared_and_cautions(
     by: Sequence[str],
     remedy: Callable[[], Message],
     defined: NDArray[np.bool_] | None = None,
-    averaged: NDArray[np.bool_] | None = None,
+    enters_average: NDArray[np.bool_] | None = None,
 ) -> pd.DataFrame:
     """Add the number of cases that methods share to estimates if the methods have different cases.
 
@@ -165,7 +165,7 @@ def add_n_shared_and_cautions(
         `advice_to_compare_in_pairs` does.
     defined : ndarray of bool, optional
         Rows that enter an estimate; by default those with a score.
-    averaged : ndarray of bool, optional
+    enters_average : ndarray of bool, optional
         Rows that enter averages, if some have a weight of 0.
 
     Returns
@@ -174,7 +174,7 @@ def add_n_shared_and_cautions(
         The same frame if all methods have the same cases. Else with a column `n_shared`. Only where methods
         lack many cases (see `has_many_missing`), their rows have a caution, and there is a warning.
     """
-    blocks = case_counts_by_block(estimates, codes, by, defined, averaged)
+    blocks = case_counts_by_block(estimates, codes, by, defined, enters_average)
     if not any((block.cases.n_missing_cases > 0).any() for block in blocks):
         return estimates
     warn_of_different_cases(blocks, remedy)
@@ -214,7 +214,7 @@ def case_counts_by_block(
     codes: ColumnCodes,
     by: Sequence[str],
     defined: NDArray[np.bool_] | None = None,
-    averaged: NDArray[np.bool_] | None = None,
+    enters_average: NDArray[np.bool_] | None = None,
 ) -> list[RowsWithCaseCounts]:
     """Count the cases of methods for each block of rows of an estimates frame with the same grouping columns.
 
@@ -236,8 +236,8 @@ def case_counts_by_block(
         pooled_values = estimates.loc[rows, pooled].astype("object")
         is_average = any(pooled_values[column].eq(AVERAGE).all() for column in pooled)
         has_weight = defined
-        if is_average and averaged is not None:
-            has_weight = defined & averaged
+        if is_average and enters_average is not None:
+            has_weight = defined & enters_average
         cases = case_counts_of_methods(codes, columns, has_weight, absent)
         blocks.append(RowsWithCaseCounts(rows, cases, is_average))
     return blocks

@@ -188,15 +188,15 @@ def test_estimands_know_their_rows_cells_and_scores():
     for kind, in_reference in expected.items():
         estimand = estimand_of(kind)
         assert estimand.n_rows == 4
-        membership = estimand.mask_of_cells_in_each_estimate()
+        membership = estimand.membership_by_cell_and_estimate()
         assert membership[:, 0].tolist() == [1, 0, 0, in_reference, 0, 0]
         assert membership[:, 3].tolist() == [1, 1, 1, *[in_reference] * 3]
         assert estimand.count_method_scores(cells).tolist() == [2, 2, 0, 4]
         assert estimand.as_difference().kind == "difference"
     of_decreases = decreases_of_tasks()
     assert of_decreases.n_rows == 4
-    assert of_decreases.mask_of_cells_in_each_estimate()[:, 1].tolist() == [0, 1, 0, 0, 1, 0]
-    assert of_decreases.mask_of_cells_in_each_estimate()[:, 3].all()
+    assert of_decreases.membership_by_cell_and_estimate()[:, 1].tolist() == [0, 1, 0, 0, 1, 0]
+    assert of_decreases.membership_by_cell_and_estimate()[:, 3].all()
     assert of_decreases.count_method_scores(cells).tolist() == [2, 2, 0, 4]
 
 
