@@ -125,7 +125,7 @@ def check_numeric(frame: pd.DataFrame, column: str, frame_name: str = "scores") 
         row = int(np.flatnonzero(is_too_large)[0])
         raise ColumnError(
             f"column {column!r} of {frame_name} is {array[row]:g}, beyond {LARGEST_NUMBER:g}, in row "
-            f"{row}{_case_text(frame, row)}",
+            f"{row}{_case_in_parentheses_text(frame, row)}",
             hint="an undefined score is NaN",
             column=column,
             rows=[row],
@@ -157,7 +157,7 @@ def _hint_to_make_numeric(values: pd.Series) -> str:
     return f"it holds text, such as {quoted(texts)}; make 1 and 0 of a yes or no"
 
 
-def _case_text(frame: pd.DataFrame, row: int) -> str:
+def _case_in_parentheses_text(frame: pd.DataFrame, row: int) -> str:
     """Write the case of a row for a message, as in " (case 017, task Edema)"; "" where there is none."""
     parts = []
     for column in ("case", "task", "method", "metric"):
@@ -182,7 +182,7 @@ def check_by(
         if frame[column].isna().any():
             row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
             raise ColumnError(
-                f"grouping column {column!r} is empty in row {row}{_case_text(frame, row)}",
+                f"grouping column {column!r} is empty in row {row}{_case_in_parentheses_text(frame, row)}",
                 hint="fill it or leave these rows out",
                 column=column,
                 rows=[row],

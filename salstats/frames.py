@@ -293,7 +293,7 @@ def coded_scores_without_warnings(scores: object, frame_name: str = "scores") ->
         observation = row_keys_text(frame, keys, first)
         raise ColumnError(
             f"rows {first} and {second} of {frame_name} are the same observation ({observation})",
-            hint=repeat_hint(frame, keys, first, second),
+            hint=hint_to_distinguish_repeated_rows(frame, keys, first, second),
             value=frame[list(keys)].iloc[first].dropna().to_dict(),
             rows=[first, second],
         )
@@ -417,7 +417,9 @@ def row_keys_text(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
     return ", ".join(f"{c} {frame[c].iloc[row]}" for c in keys if pd.notna(frame[c].iloc[row]))
 
 
-def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> Message:
+def hint_to_distinguish_repeated_rows(
+    frame: pd.DataFrame, keys: Iterable[str], first: int, second: int
+) -> Message:
     """Propose how to distinguish two rows that are the same observation by its keys."""
     for column in frame.columns:
         if column in keys or not _ID_COLUMN_NAME.fullmatch(str(column)):

@@ -20,8 +20,8 @@ from salstats.frames import (
     earlier_row_and_first_repeat,
     estimates_frame,
     first_rows,
+    hint_to_distinguish_repeated_rows,
     integer_column,
-    repeat_hint,
     row_keys_text,
     salstats_names_by_dotted_r_name,
     seed_without_decimal_zero,
@@ -246,7 +246,7 @@ def test_a_case_is_known_by_its_data_set_where_there_is_one():
 def hint_of(first, second, keys=("case", "method", "metric")):
     """The hint on two rows with the same keys."""
     same = {"case": "a", "method": "cam", "metric": "iou"}
-    return repeat_hint(pd.DataFrame([same | first, same | second]), keys, 0, 1)
+    return hint_to_distinguish_repeated_rows(pd.DataFrame([same | first, same | second]), keys, 0, 1)
 
 
 def test_what_tells_repeated_rows_apart_is_proposed():
@@ -268,9 +268,9 @@ def test_what_tells_repeated_rows_apart_is_proposed():
 def test_missing_cells_do_not_tell_repeated_rows_apart(missing):
     frame = pd.DataFrame({"case": "a", "score": [0.1, 0.2], "patient_id": missing, "note": missing})
     frame = frame.astype({"patient_id": "Int64", "note": "string"} if missing is pd.NA else {})
-    assert "if they differ by task" in str(repeat_hint(frame, ("case",), 0, 1))
+    assert "if they differ by task" in str(hint_to_distinguish_repeated_rows(frame, ("case",), 0, 1))
     frame["note"] = pd.array(["x", missing], "string")
-    assert "'note'" in str(repeat_hint(frame, ("case",), 0, 1))
+    assert "'note'" in str(hint_to_distinguish_repeated_rows(frame, ("case",), 0, 1))
 
 
 def test_columns_of_estimates_have_their_order_and_rows_the_order_given():

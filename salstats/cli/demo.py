@@ -7,7 +7,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.cli.spinner import spinner
-from salstats.display.report.folder import check_report_folder
+from salstats.display.report.folder import check_report_folder_is_writable
 from salstats.display.text.console import print_frame
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
@@ -36,7 +36,7 @@ def run_demo(
     free one of `salstats-demo`, `salstats-demo-2` ...; one with other files in it is never replaced.
     """
     target = first_free_demo_folder(overwrite=overwrite) if folder is None else Path(folder)
-    target = check_report_folder(target, overwrite=overwrite)
+    target = check_report_folder_is_writable(target, overwrite=overwrite)
     with spinner("Reading"):
         # The column `human_label` names the annotator in texts; here the demo's own labels do.
         study = ss.datasets.load_digits_scores().drop(columns="human_label")

@@ -277,10 +277,10 @@ def run_scoring_against_gaze(run: CommandRun, source: Source) -> None:
 def run_report(run: CommandRun, source: Source) -> None:
     """Write the folder of a report, and say on stderr if it has no reference to compare with."""
     from salstats.display.report.calls import read_scores_call
-    from salstats.display.report.folder import check_report_folder
+    from salstats.display.report.folder import check_report_folder_is_writable
 
     folder = run.output or Path()
-    check_report_folder(folder, overwrite=run.overwrite)
+    check_report_folder_is_writable(folder, overwrite=run.overwrite)
     reading = dict(run.reading)
     code = read_scores_call([run.path, *reading.pop("also", [])], reading)
     scores = source.read(run)

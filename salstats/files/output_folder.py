@@ -21,7 +21,7 @@ _FORMER_FOLDER = "former"
 _MAX_NAME_BYTES = 240
 
 
-def check_output_folder(
+def check_output_folder_is_writable(
     folder: Path,
     *,
     written_files: Callable[[Path], set[str]],

@@ -17,7 +17,7 @@ from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,
     check_cases_have_one_patient,
-    repeat_hint,
+    hint_to_distinguish_repeated_rows,
     row_keys_text,
     salstats_names_by_dotted_r_name,
     warn_of_doubtful_scores,
@@ -310,7 +310,7 @@ def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     other_repeats = further_names_count_text(range(len(repeated_rows)))
     second_row = f"{second_origin['file']}, row {second_origin['row']}{other_repeats}"
     observation = row_keys_text(scores, keys, first)
-    hint = repeat_hint(scores, keys, first, second)
+    hint = hint_to_distinguish_repeated_rows(scores, keys, first, second)
     # cell by cell, as pyarrow 22 cannot join coded columns into a row
     cells = {key: scores[key].iloc[first] for key in keys}
     raise ColumnError(

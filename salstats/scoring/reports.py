@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.report.composition import write_report
 from salstats.display.report.examples import Examples
-from salstats.display.report.folder import check_report_folder
+from salstats.display.report.folder import check_report_folder_is_writable
 from salstats.display.report.settings import N_REPLICATES, Settings
 from salstats.display.text.labels import Labels
 from salstats.readers.background_images import ImageSource, check_images
@@ -149,7 +149,7 @@ def report(
     ...     sorted(file.name for file in out.iterdir())
     ['figures', 'frames', 'index.html', 'report.json', 'tables']
     """
-    folder = check_report_folder(Path(out), overwrite=overwrite)
+    folder = check_report_folder_is_writable(Path(out), overwrite=overwrite)
     unit_columns = unit or ()
     if isinstance(unit, str):
         unit_columns = [unit]

@@ -38,7 +38,13 @@ from salstats.studies.item_warnings import (
     nothing_made_error,
     warning_instead_of_any_error,
 )
-from salstats.studies.result_folder import INDEX, PRINTED, WARNINGS, check_items_folder, write_results
+from salstats.studies.result_folder import (
+    INDEX,
+    PRINTED,
+    WARNINGS,
+    check_items_folder_is_writable,
+    write_results,
+)
 from salstats.studies.score_tables import (
     ScoreTableOptions,
     read_method_or_method_metric_reader_by_column,
@@ -180,7 +186,7 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
     """
     declaration = declaration_of(key)
     options = parser_of(declaration).parse_args(arguments)
-    folder = check_items_folder(options.output, overwrite=options.overwrite)
+    folder = check_items_folder_is_writable(options.output, overwrite=options.overwrite)
     compared: list[pd.DataFrame] = []
     results: list[tuple[StudyItem, ItemResult]] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
@@ -205,7 +211,7 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():
         print(f"Warnings stand in {WARNINGS}.")
-    all_equal = _print_and_check_exact_rows_equal(compared)
+    all_equal = _print_report_and_return_if_exact_rows_equal(compared)
     failures = [message for message in messages if isinstance(message, ItemFailed)]
     _print_distinct_texts(failures, spelling, file=sys.stderr)
     if failures or not all_equal:
@@ -303,7 +309,7 @@ def _add_printed_columns(item: StudyItem, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.join(numbers[columns])
 
 
-def _print_and_check_exact_rows_equal(compared: Sequence[pd.DataFrame]) -> bool:
+def _print_report_and_return_if_exact_rows_equal(compared: Sequence[pd.DataFrame]) -> bool:
     """Print how many printed rows are equal; return False where one differs that should be equal."""
     if not compared:
         return True

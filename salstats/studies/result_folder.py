@@ -20,7 +20,7 @@ from salstats.errors import (
     warn,
 )
 from salstats.files.frame_files import write_frame
-from salstats.files.output_folder import check_output_folder, replacing_folder
+from salstats.files.output_folder import check_output_folder_is_writable, replacing_folder
 from salstats.jobs import with_progress_bar
 from salstats.studies.declarations import ItemResult, StudyItem
 from salstats.studies.item_warnings import ItemFailed
@@ -38,12 +38,12 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 _INDEX_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 
 
-def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
+def check_items_folder_is_writable(folder: Path, *, overwrite: bool) -> Path:
     """Return the folder to write; raise unless it is new or empty.
 
     With `overwrite` it may also hold the files of an earlier run, and nothing else.
     """
-    return check_output_folder(
+    return check_output_folder_is_writable(
         folder, written_files=_files_listed_in_index, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
 
@@ -76,7 +76,9 @@ def write_results(
     The folder appears when it is complete. Where a frame, a table or a figure fails, the other files are
     written and a warning is added to `caught`, which records the warnings of the run.
     """
-    with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as new_folder:
+    with replacing_folder(
+        folder, lambda: check_items_folder_is_writable(folder, overwrite=True)
+    ) as new_folder:
         for name in _SUBFOLDERS:
             (new_folder / name).mkdir(parents=True)
         index_rows = []

@@ -13,7 +13,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.output_folder import _WRITTEN_FOLDER, check_output_folder, replacing_folder
+from salstats.files.output_folder import _WRITTEN_FOLDER, check_output_folder_is_writable, replacing_folder
 
 #: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.
 SCRIPT = textwrap.dedent("""
@@ -37,7 +37,9 @@ SCRIPT = textwrap.dedent("""
 
 
 def check(folder):
-    return check_output_folder(folder, written_files=lambda _: {"page"}, subfolders=(), overwrite=True)
+    return check_output_folder_is_writable(
+        folder, written_files=lambda _: {"page"}, subfolders=(), overwrite=True
+    )
 
 
 def write(folder, text="old"):
@@ -98,28 +100,31 @@ def test_a_folder_with_files_of_others_is_not_replaced(tmp_path, monkeypatch):
     write(folder)
     files = {"written_files": lambda _: {"page"}, "subfolders": ("maps",)}
     with raises(InputFileError, path=folder, option="overwrite"):
-        check_output_folder(folder, **files, overwrite=False)
+        check_output_folder_is_writable(folder, **files, overwrite=False)
     # the folders that a run makes may stand there, links in their place may not
     (folder / "maps").mkdir()
-    assert check_output_folder(folder, **files, overwrite=True) == folder.resolve()
+    assert check_output_folder_is_writable(folder, **files, overwrite=True) == folder.resolve()
     with raises(InputFileError, path=folder, value="maps", option=None):
         check(folder)
     (folder / "maps" / "mine.txt").write_text("mine")
     for overwrite in (True, False):
         with raises(InputFileError, path=folder, value="maps/mine.txt", option=None):
-            check_output_folder(folder, **files, overwrite=overwrite)
+            check_output_folder_is_writable(folder, **files, overwrite=overwrite)
     (folder / "maps" / "mine.txt").unlink()
     (folder / "maps").rmdir()
     (folder / "maps").symlink_to(tmp_path)
     with raises(InputFileError, path=folder, value="maps"):
-        check_output_folder(folder, **files, overwrite=True)
+        check_output_folder_is_writable(folder, **files, overwrite=True)
     monkeypatch.chdir(tmp_path)
     for path in (".", "/"):
         with raises(InputFileError, path=Path(path).resolve()):
             check(Path(path))
     # an empty folder is nobody's
     (tmp_path / "empty").mkdir()
-    assert check_output_folder(Path("empty"), **files, overwrite=False) == (tmp_path / "empty").resolve()
+    assert (
+        check_output_folder_is_writable(Path("empty"), **files, overwrite=False)
+        == (tmp_path / "empty").resolve()
+    )
 
 
 def test_a_link_in_the_place_of_a_temporary_folder_is_left_alone(tmp_path):

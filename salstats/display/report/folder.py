@@ -12,7 +12,7 @@ from salstats.display.report.document import Report, ReportItem
 from salstats.display.report.page import render_page
 from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.files.frame_files import write_frame
-from salstats.files.output_folder import check_output_folder, replacing_folder
+from salstats.files.output_folder import check_output_folder_is_writable, replacing_folder
 from salstats.files.outputs import page_stems
 from salstats.jobs import progress_counter
 
@@ -24,12 +24,12 @@ _SUBFOLDERS = ("tables", "figures", "frames")
 _FIGURE_SUFFIXES = (".pdf", ".png")
 
 
-def check_report_folder(folder: Path, *, overwrite: bool) -> Path:
+def check_report_folder_is_writable(folder: Path, *, overwrite: bool) -> Path:
     """Return the resolved path of a report's folder; raise InputFileError where it may not be made.
 
     A folder that an earlier report made is replaced if `overwrite` is True.
     """
-    return check_output_folder(
+    return check_output_folder_is_writable(
         folder, written_files=_files_in_manifest, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
 
@@ -56,7 +56,9 @@ def write_folder_collecting_warnings(
 ) -> list[str]:
     """Write a report's files into a temporary folder, then rename it; return the warnings of its figures."""
     # a file may have been added while the analyses ran
-    with replacing_folder(folder, lambda: check_report_folder(folder, overwrite=True)) as new_folder:
+    with replacing_folder(
+        folder, lambda: check_report_folder_is_writable(folder, overwrite=True)
+    ) as new_folder:
         return _write_files_collecting_warnings(report, new_folder, jobs, progress)
 
 

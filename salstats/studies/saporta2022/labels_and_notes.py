@@ -111,7 +111,7 @@ def published_inference_or_smallest_p_note(inference: StudyInference) -> str:
     return f"with {inference.n_replicates:,} replicates P is {smallest_p:.2g} at least"
 
 
-def few_patients_note(estimates: pd.DataFrame) -> str:
+def few_patients_note_ending(estimates: pd.DataFrame) -> str:
     """Return the end of a note, which names the tasks with too few patients for percentile intervals."""
     has_few = (estimates["n_units"] < MIN_RESAMPLED_UNITS) & (estimates["unit"] != "case")
     has_few &= estimates["interval"] == "percentile"

@@ -16,7 +16,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     end_of_note_on_cases_also_tuned_on,
     end_of_note_on_choice_of_cutoffs,
     estimate_note,
-    few_patients_note,
+    few_patients_note_ending,
     full_slice_and_cutoff_source_text,
     labels_with,
     published_inference_or_smallest_p_note,
@@ -65,7 +65,7 @@ def table_1_mean_iou_and_hit_rate(frames: StudyFrames) -> ItemResult:
         ss.plot_intervals(estimates, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
         f"hit rate over all with the finding; {estimate_note(inference, hits=True)}"
-        f"{few_patients_note(estimates)}",
+        f"{few_patients_note_ending(estimates)}",
     )
 
 
@@ -112,7 +112,7 @@ def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
         f"of the main saliency method; {published_inference_or_smallest_p_note(inference)}"
     )
     if not inference.published:
-        note += few_patients_note(rows)
+        note += few_patients_note_ending(rows)
     return ItemResult(
         rows,
         ss.table_decrease(rows, labels=labels),
@@ -142,7 +142,7 @@ def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
         ss.table_estimates(table_rows, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(table_rows, labels=labels_with(estimate="Mean IoU")),
         note="the threshold with the largest mean is chosen, the smallest of equal ones"
-        f"{_smoothed_for_otsu_only_note(frames)}",
+        f"{_smoothed_for_otsu_only_note_ending(frames)}",
     )
 
 
@@ -164,7 +164,7 @@ def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
             estimates, differences=differences, exclude=_human_if_present(estimates), labels=LABELS
         ),
         ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
-        note=f"thresholds {source}{_smoothed_for_otsu_only_note(frames)}; {estimate_note(inference)}",
+        note=f"thresholds {source}{_smoothed_for_otsu_only_note_ending(frames)}; {estimate_note(inference)}",
     )
 
 
@@ -186,7 +186,7 @@ def difference_of_otsu_and_tuned(frames: StudyFrames) -> ItemResult:
         ss.plot_decrease(rows, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
         f"their holes filled and single pixels removed, the others not, as in the study"
-        f"{_smoothed_for_otsu_only_note(frames)}{end_of_note_on_cases_also_tuned_on(frames)}",
+        f"{_smoothed_for_otsu_only_note_ending(frames)}{end_of_note_on_cases_also_tuned_on(frames)}",
     )
 
 
@@ -196,7 +196,7 @@ def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["method"] == frames.main_method]
 
 
-def _smoothed_for_otsu_only_note(frames: StudyFrames) -> str:
+def _smoothed_for_otsu_only_note_ending(frames: StudyFrames) -> str:
     """Return the end of a note, which says that maps with other thresholds than Otsu's are not smoothed."""
     if not frames.smoothed_for_otsu_only:
         return ""

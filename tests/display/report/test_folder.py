@@ -11,7 +11,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.document import Report, ReportItem, Section
-from salstats.display.report.folder import check_report_folder, write_folder_collecting_warnings
+from salstats.display.report.folder import check_report_folder_is_writable, write_folder_collecting_warnings
 from salstats.errors import InputFileError
 
 
@@ -21,7 +21,7 @@ def write(folder, title="First", *, overwrite=False, provenance=()):
     item = ReportItem("description", "Table 1", "Scores", ss.table_describe(frame), frame)
     sections = (Section("summary", "Summary"), Section("cases", "Cases", items=(item,)))
     report = Report(title, sections, (), (), provenance=provenance)
-    folder = check_report_folder(Path(folder), overwrite=overwrite)
+    folder = check_report_folder_is_writable(Path(folder), overwrite=overwrite)
     with FigureJobs(1) as figures:
         return write_folder_collecting_warnings(report, folder, figures, progress=False)
 

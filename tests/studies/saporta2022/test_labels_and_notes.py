@@ -9,7 +9,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     end_of_note_on_cases_also_tuned_on,
     end_of_note_on_choice_of_cutoffs,
     estimate_note,
-    few_patients_note,
+    few_patients_note_ending,
     full_slice_and_cutoff_source_text,
     labels_with,
     printed_names_of_keys,
@@ -92,17 +92,17 @@ def estimates_of(**columns):
 
 
 def test_tasks_with_few_patients_are_named_once_in_order():
-    assert few_patients_note(estimates_of(n_units=[MIN_RESAMPLED_UNITS, MIN_RESAMPLED_UNITS])) == ""
-    assert few_patients_note(estimates_of(n_units=[MIN_RESAMPLED_UNITS, MIN_RESAMPLED_UNITS - 1])).endswith(
-        "(Mass)"
-    )
+    assert few_patients_note_ending(estimates_of(n_units=[MIN_RESAMPLED_UNITS, MIN_RESAMPLED_UNITS])) == ""
+    assert few_patients_note_ending(
+        estimates_of(n_units=[MIN_RESAMPLED_UNITS, MIN_RESAMPLED_UNITS - 1])
+    ).endswith("(Mass)")
     twice = pd.concat([estimates_of(task=["Mass", "Edema"]), estimates_of(task=["Average", "Edema"])])
-    assert few_patients_note(twice).endswith("(Edema, Mass)")
+    assert few_patients_note_ending(twice).endswith("(Edema, Mass)")
 
 
 @pytest.mark.parametrize("columns", [{"unit": "case"}, {"interval": "wilson"}])
 def test_few_cases_and_other_intervals_are_not_named(columns):
-    assert few_patients_note(estimates_of(**columns)) == ""
+    assert few_patients_note_ending(estimates_of(**columns)) == ""
 
 
 def test_standard_errors_are_those_of_the_inference():
