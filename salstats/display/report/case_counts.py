@@ -29,13 +29,13 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     defined_note = ""
     if n_undefined:
         defined_note = f" ({count_text(n_scores - n_undefined)} of them defined)"
-    cases = _cases_text(file, wording)
+    cases = _case_and_unit_counts_text(file, wording)
     groups = joined(_task_method_metric_count_texts(flow))
     yield f"The analysis included {counted(n_scores, 'score')}{defined_note} of {cases}, for {groups}."
     if n_undefined:
         share = percent_text(100 * n_undefined / n_scores)
         verb = "was" if n_undefined == 1 else "were"
-        reasons = reasons_text(n_undefined_by_reason)
+        reasons = parenthesised_reasons_suffix(n_undefined_by_reason)
         yield f"Of the scores, {count_text(n_undefined)} ({share}) {verb} undefined{reasons}."
     else:
         yield "No score was undefined."
@@ -57,12 +57,12 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
         )
 
 
-def _cases_text(file: pd.Series, wording: Wording) -> str:
+def _case_and_unit_counts_text(flow_row: pd.Series, wording: Wording) -> str:
     """Return the numbers of cases and of their units: "194 cases of 140 patients"."""
-    text = counted(file["n_cases"], "case")
+    text = counted(flow_row["n_cases"], "case")
     if wording.settings.unit == "case":
         return text
-    return f"{text} of {counted(file['n_units'], wording.unit)}"
+    return f"{text} of {counted(flow_row['n_units'], wording.unit)}"
 
 
 def _task_method_metric_count_texts(flow: pd.DataFrame) -> list[str]:
@@ -105,7 +105,7 @@ def n_undefined_scores_by_reason_and_n_absent(flow: pd.DataFrame) -> UndefinedBy
     )
 
 
-def reasons_text(n_undefined_by_reason: pd.Series) -> str:
+def parenthesised_reasons_suffix(n_undefined_by_reason: pd.Series) -> str:
     """Return the reasons of undefined scores in brackets, "" where no reason is given."""
     if set(n_undefined_by_reason.index) <= {UNDEFINED}:
         return ""

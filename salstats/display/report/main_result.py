@@ -95,10 +95,10 @@ def _best_method_sentence(
             reference_text = wording.estimate_texts(reference_rows, digits, p_values=False)[0]
             return (
                 f"{subject} had a mean score of {mean_text} and {wording.method(reference)} one of "
-                f"{reference_text}{over_tasks}{_smaller_is_better_note(metric)}."
+                f"{reference_text}{over_tasks}{_smaller_is_better_suffix(metric)}."
             )
         return (
-            f"{subject} had a mean score of {mean_text}{over_tasks}{_smaller_is_better_note(metric)}; "
+            f"{subject} had a mean score of {mean_text}{over_tasks}{_smaller_is_better_suffix(metric)}; "
             "no other method had a mean score to compare it with."
         )
     superlative = "best" if direction(metric) else "highest"
@@ -112,11 +112,11 @@ def _best_method_sentence(
         undefined = f"; {names_or_count_text(undefined_methods, 'methods')} had no defined mean score"
     return (
         f"{subject} {verb} the {superlative} mean score of {len(other_methods) + 1} methods, "
-        f"{mean_text}{over_tasks}{_smaller_is_better_note(metric)}; {comparison}{undefined}."
+        f"{mean_text}{over_tasks}{_smaller_is_better_suffix(metric)}; {comparison}{undefined}."
     )
 
 
-def _smaller_is_better_note(metric: str) -> str:
+def _smaller_is_better_suffix(metric: str) -> str:
     """Return a note in brackets where smaller is better."""
     if direction(metric) < 0:
         return " (smaller is better)"
@@ -207,7 +207,7 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
         digits = decimals_separating_limits_from_estimate(decrease, _DECIMALS_OF_SHARE)
         share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
         return (
-            f"{start} was {share} of that of {reference_name}{_smaller_is_better_note(metric)}; {name} was "
+            f"{start} was {share} of that of {reference_name}{_smaller_is_better_suffix(metric)}; {name} was "
             f"{_shown_to_score_phrase(decrease)}."
         )
     difference = _defined_contrast("difference", method, metric, frames)

@@ -24,7 +24,7 @@ from salstats.display.tables.grid import (
     quantity_table,
     read_estimates_to_show,
 )
-from salstats.display.tables.marks import p_value_stars
+from salstats.display.tables.marks import star_texts_and_note
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import (
@@ -109,7 +109,7 @@ def table_correlation(
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")
-    star_texts = p_value_stars(estimates, stars, n_tests)
+    star_texts = star_texts_and_note(estimates, stars, n_tests)
     coefficient = COEFFICIENTS.get(str(estimates.only_term))
     name = "Correlation"
     if coefficient is not None:
@@ -146,7 +146,7 @@ def table_correlation(
     subject_note = paragraph(
         variables_note, adjusted_for_covariates_note(estimates, names), stratum_note(estimates, names)
     )
-    nouns = notes.CountedAndMissingNouns("pair", "incomplete")
+    nouns = notes.CountedNounAndMissingAdjective("pair", "incomplete")
     table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
     p_value_note = ""
     test = _name_of_p_value_test(estimates, coefficient)

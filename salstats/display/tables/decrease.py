@@ -194,9 +194,9 @@ def table_decrease(  # noqa: C901
         table = contrast_table(placement)
 
     constant = [column for column in placement.constant if column not in ("metric", *placement.rows)]
-    nouns = notes.CountedAndMissingNouns("score", "undefined")
+    nouns = notes.CountedNounAndMissingAdjective("score", "undefined")
     if contrasts.distinct_values("n_pairs"):
-        nouns = notes.CountedAndMissingNouns("pair", "incomplete")
+        nouns = notes.CountedNounAndMissingAdjective("pair", "incomplete")
     means_note = ""
     if _are_means_over_paired_cases(contrasts) and not _are_all_scores_defined(contrasts):
         means_note = "Means are over the cases where both scores are defined."

@@ -31,8 +31,8 @@ from salstats.display.tables.grid import (
 from salstats.display.tables.marks import (
     best_estimates,
     estimates_differing_from_reference,
-    p_value_stars,
     rarer_rows,
+    star_texts_and_note,
 )
 from salstats.display.tables.models import effect_measure_label
 from salstats.display.tables.placement import (
@@ -198,7 +198,7 @@ def table_estimates(
     )
     grid = frame_row_grid(_frame_with_terms_as_printed(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
-    star_texts = p_value_stars(means, stars, n_tests)
+    star_texts = star_texts_and_note(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_mark_note(means, names, style)
     underlined_rows: set[int] = set()
@@ -240,7 +240,9 @@ def table_estimates(
         _predictor_and_outcome_note(means, names),
         metrics_without_scores_sentence(with_undefined, names),
     )
-    table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
+    table_notes = notes.estimates_notes(
+        means, names, constant, _counted_noun_and_missing_adjective(means), subject_note
+    )
     bounds_note = BOUNDS_NOTE if bounds else ""
     statistics = paragraph(
         table_notes.statistics,
@@ -446,20 +448,20 @@ def _predictor_and_outcome_note(estimates: Estimates, labels: Labels) -> str:
     return " ".join(texts)
 
 
-def _count_nouns(estimates: Estimates) -> notes.CountedAndMissingNouns:
+def _counted_noun_and_missing_adjective(estimates: Estimates) -> notes.CountedNounAndMissingAdjective:
     """Return the noun that n counts, and the adjective for missing ones."""
     if is_agreement_frame(estimates.frame):
-        return notes.CountedAndMissingNouns("reading", "missing or the only one of a case")
+        return notes.CountedNounAndMissingAdjective("reading", "missing or the only one of a case")
     if estimates.distinct_values("n_pairs") or has_variable_pairs(estimates):
-        return notes.CountedAndMissingNouns("pair", "incomplete")
+        return notes.CountedNounAndMissingAdjective("pair", "incomplete")
     if estimates.distinct_values("n_positive"):
-        return notes.CountedAndMissingNouns("case", "incomplete")
+        return notes.CountedNounAndMissingAdjective("case", "incomplete")
     if estimates.distinct_values("n_repeats"):
-        return notes.CountedAndMissingNouns("repeated case", "scored once")
+        return notes.CountedNounAndMissingAdjective("repeated case", "scored once")
     if estimates.distinct_values("formula"):
         # a covariate is missing, or the score is undefined
-        return notes.CountedAndMissingNouns("score", "missing")
-    return notes.CountedAndMissingNouns("score", "undefined")
+        return notes.CountedNounAndMissingAdjective("score", "missing")
+    return notes.CountedNounAndMissingAdjective("score", "undefined")
 
 
 class _BoldEstimates(NamedTuple):

@@ -138,7 +138,7 @@ class PrintedTable(GT):
         return _copy_with_attributes(styled, record=record)
 
 
-def _method_that_notes_its_name(name: str) -> Callable[..., PrintedTable]:
+def _method_noting_unrecorded_change(name: str) -> Callable[..., PrintedTable]:
     """Return a method of great-tables whose result has its name among the `unrecorded_changes`."""
     method = getattr(GT, name)
 
@@ -153,7 +153,7 @@ def _method_that_notes_its_name(name: str) -> Callable[..., PrintedTable]:
 # all methods of great-tables that change a table, except those above, note that the record does not hold it
 for _name in dir(GT):
     if _name.startswith(_CHANGING_METHODS) and _name not in (*vars(PrintedTable), "tab_options"):
-        setattr(PrintedTable, _name, _method_that_notes_its_name(_name))
+        setattr(PrintedTable, _name, _method_noting_unrecorded_change(_name))
 
 
 def _copy_with_attributes(table: Any, **attributes: Any) -> PrintedTable:

@@ -245,14 +245,14 @@ def _key_texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, .
     return [tuple(map(text_of_level, row)) for row in frame[columns].to_numpy()]
 
 
-class Stars(NamedTuple):
+class StarTextsAndNote(NamedTuple):
     """Stars of each row of a frame, and the footnote that says what they mean, "" without stars."""
 
     texts: list[str]
     note: str
 
 
-def p_value_stars(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
+def star_texts_and_note(estimates: Estimates, stars: bool, n_tests: int | None) -> StarTextsAndNote:
     """Return stars of adjusted P values, or of unadjusted ones at levels divided by the number of tests.
 
     Without `stars` all texts and the note are empty. Adjusted P values are used where the frame has them,
@@ -262,7 +262,7 @@ def p_value_stars(estimates: Estimates, stars: bool, n_tests: int | None) -> Sta
     if n_tests is not None:
         check_count(n_tests, "n_tests")
     if not stars:
-        return Stars([""] * len(estimates), "")
+        return StarTextsAndNote([""] * len(estimates), "")
     if not estimates.existing_columns(["p_value"]):
         raise ColumnError(
             Setting("stars", True),
@@ -291,12 +291,12 @@ def p_value_stars(estimates: Estimates, stars: bool, n_tests: int | None) -> Sta
                 rows=np.flatnonzero(is_unadjusted).tolist(),
             )
         texts = [star_text(value) for value in adjusted]
-        return Stars(texts, star_note(adjusted=adjustment_text(estimates), has_stars=any(texts)))
+        return StarTextsAndNote(texts, star_note(adjusted=adjustment_text(estimates), has_stars=any(texts)))
     if n_tests is None:
         n_tests = int(np.count_nonzero(is_tested))
     family_size = max(n_tests, 1)
     texts = [star_text(value, family_size) for value in p_values]
-    return Stars(texts, star_note(family_size, has_stars=any(texts)))
+    return StarTextsAndNote(texts, star_note(family_size, has_stars=any(texts)))
 
 
 def p_heading(estimates: Estimates) -> str:

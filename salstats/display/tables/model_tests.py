@@ -13,23 +13,23 @@ from salstats.display.text.terms import factor_names_of_rows
 from salstats.errors import SalstatsError
 
 
-class FactorTests(NamedTuple):
+class FactorPTextsAndNote(NamedTuple):
     """P of the factor or interaction that each row is a level of, "" where unknown, and the note on it."""
 
     texts: list[str]
     note: str
 
 
-def factor_tests_of_rows(
+def factor_p_texts_and_note(
     estimates: Estimates, joint: Frames | None, style: str, *, named: bool
-) -> FactorTests:
+) -> FactorPTextsAndNote:
     """Return the tests of factors in frames of `Fit.joint`, empty texts and no note without such frames.
 
     With `named` each text begins with "P".
     """
     frame = estimates.frame
     if joint is None:
-        return FactorTests([""] * len(frame), "")
+        return FactorPTextsAndNote([""] * len(frame), "")
     tests = read_and_stack(joint, ("term", "p_value"), "joint")
     models = tests.existing_columns(columns_identifying_models(estimates))
     text_of_factor = {}
@@ -52,7 +52,7 @@ def factor_tests_of_rows(
             " Of a factor in an interaction it is a type III test on sum contrasts: on average over the "
             "levels of other factors, and where numbers are 0."
         )
-    return FactorTests(texts, note)
+    return FactorPTextsAndNote(texts, note)
 
 
 def _has_factor_and_interaction(terms: set[str]) -> bool:

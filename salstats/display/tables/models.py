@@ -198,7 +198,7 @@ def models_to_columns(
         return [ordered_texts[level].index(text) for level, text in zip(levels, heading, strict=True)]
 
     columns = sorted(set(headings), key=sort_key)
-    is_shown = [_stands_in_heading(estimates, level, levels) for level in levels]
+    is_shown = [_is_level_shown_in_heading(estimates, level, levels) for level in levels]
     shown_headings = [tuple(compress(heading, is_shown)) for heading in columns]
     column_of_row = [columns.index(heading) for heading in headings]
     return ModelColumns(column_of_row, shown_headings, formulas)
@@ -293,15 +293,17 @@ def _grouping_values_text(row: Mapping[Any, Any], column_keys: Sequence[str], la
     return ", ".join(texts.values())
 
 
-def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, list[str]]) -> bool:
-    """Return whether the texts of a level stand in headings.
+def _is_level_shown_in_heading(
+    estimates: Estimates, level: str, texts_by_level: Mapping[str, list[str]]
+) -> bool:
+    """Return whether headings show the texts of a level.
 
     Outcomes are left out where each frame has a name and one outcome; grouping values where all rows have
     the same, unless it is a gap.
     """
-    texts = levels[level]
-    if level == "outcome" and "name" in levels:
-        names = levels["name"]
+    texts = texts_by_level[level]
+    if level == "outcome" and "name" in texts_by_level:
+        names = texts_by_level["name"]
         names_and_outcomes = set(zip(names, texts, strict=True))
         return len(names_and_outcomes) > len(set(names))
     if level == "grouping":
@@ -309,7 +311,7 @@ def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, li
     return True
 
 
-def first_rows_of_models(
+def first_row_of_each_model_by_cell(
     estimates: Estimates, column_of_row: Sequence[int], groups: Sequence[str]
 ) -> dict[ModelCell, list[int]]:
     """Return, for each group and column, the first row of each model in it."""

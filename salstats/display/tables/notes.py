@@ -309,7 +309,7 @@ def abbreviation_note(texts: Iterable[str]) -> str:
     return f"{'; '.join(sorted(entries, key=str.casefold))}."
 
 
-class CountedAndMissingNouns(NamedTuple):
+class CountedNounAndMissingAdjective(NamedTuple):
     """The noun that n counts, "pair", and the adjective for missing ones, "incomplete"."""
 
     counted: str
@@ -327,7 +327,7 @@ def estimates_notes(
     estimates: Estimates,
     labels: Labels,
     constant: Iterable[str],
-    nouns: CountedAndMissingNouns,
+    nouns: CountedNounAndMissingAdjective,
     subject_note: str = "",
 ) -> EstimatesNotes:
     """Return the notes on estimates.

@@ -22,8 +22,8 @@ from salstats.display.facts import (
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import estimate_and_interval_texts
-from salstats.display.tables.marks import p_heading, p_value_stars
-from salstats.display.tables.model_tests import factor_tests_of_rows, p_value_tests_note, p_value_texts
+from salstats.display.tables.marks import p_heading, star_texts_and_note
+from salstats.display.tables.model_tests import factor_p_texts_and_note, p_value_tests_note, p_value_texts
 from salstats.display.tables.models import (
     FRAME_NAME_COLUMN,
     FootRows,
@@ -31,7 +31,7 @@ from salstats.display.tables.models import (
     ModelCell,
     ModelColumns,
     columns_identifying_models,
-    first_rows_of_models,
+    first_row_of_each_model_by_cell,
     foot_texts,
     hidden_variables_of_each_formula,
     is_row_of_gap_model,
@@ -187,15 +187,15 @@ def table_regression(
         estimates = with_references
     frame = estimates.frame
     model_columns = models_to_columns(estimates, column_keys, groups, names)
-    star_texts = p_value_stars(estimates, stars, n_tests)
+    star_texts = star_texts_and_note(estimates, stars, n_tests)
     cells = _term_cells(frame, groups, model_columns)
     estimate_texts = estimate_and_interval_texts(estimates, digits, style, star_texts.texts)
     texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}
     if p_values:
         for cell, text in zip(cells, p_value_texts(estimates, style), strict=True):
             texts[cell].append(text)
-    tests_of_factors = factor_tests_of_rows(estimates, joint, style, named=not p_values)
-    first_rows_by_cell = first_rows_of_models(estimates, model_columns.column_of_row, groups)
+    tests_of_factors = factor_p_texts_and_note(estimates, joint, style, named=not p_values)
+    first_rows_by_cell = first_row_of_each_model_by_cell(estimates, model_columns.column_of_row, groups)
     if has_one_term:
         headings = _table_columns(
             model_columns, estimates, p_values, _heading_ending_of_one_term(estimates, names)

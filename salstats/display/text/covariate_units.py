@@ -59,7 +59,7 @@ def coefficients_per_power_of_ten_units(estimates: Estimates) -> Estimates:
     is_ratio = estimates.is_exponentiated
     covariates = _joined_unscaled_covariates_of_rows(estimates)
     magnitudes = pd.Series(_largest_magnitudes_on_link_scale(estimates))
-    sizes = magnitudes.groupby([covariates, _outcome_and_metric_of_rows(estimates)]).max()
+    sizes = magnitudes.groupby([covariates, _outcome_and_metric_text_of_rows(estimates)]).max()
     smallest_sizes = sizes.groupby(level=0).min()
     n_units = np.ones(len(estimates))
     for name, size in smallest_sizes.items():
@@ -101,7 +101,7 @@ def _largest_magnitudes_on_link_scale(estimates: Estimates) -> NDArray[np.float6
     return largest
 
 
-def _outcome_and_metric_of_rows(estimates: Estimates) -> NDArray[np.object_]:
+def _outcome_and_metric_text_of_rows(estimates: Estimates) -> NDArray[np.object_]:
     """Return the outcome of each row's model, with its metric where the frame has a column of metrics."""
     formulas_and_metrics = zip(estimates.row_values("formula"), estimates.row_values("metric"), strict=True)
     outcomes = [f"{str(formula).partition('~')[0]}: {metric}" for formula, metric in formulas_and_metrics]

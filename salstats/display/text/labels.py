@@ -129,7 +129,7 @@ class Labels:
         #: Labels that a user gave for the values of one column.
         self._value_labels_by_column: dict[str, dict[str, str]] = {}
         self.colours: dict[str, str] = {}
-        self._units = _unit_by_metric(frame)
+        self._distance_units = _distance_unit_by_metric(frame)
         self._human = _human_label(frame)
         #: Methods that share the colours of a figure: those named by a user, then others of the frame.
         self._methods = _methods_and_references_of(frame)
@@ -161,7 +161,7 @@ class Labels:
         self._labels_of_any_column = labels._labels_of_any_column
         self._value_labels_by_column = labels._value_labels_by_column
         self.colours = labels.colours
-        self._units = labels._units | self._units
+        self._distance_units = labels._distance_units | self._distance_units
         self._human = self._human or labels._human
         self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
         self._ambiguous_spellings = _ambiguous_method_spellings(self._methods)
@@ -240,8 +240,8 @@ class Labels:
         if column == "metric":
             metric = registered_metric(text)
             label = text if metric is None else metric.label
-            if text in self._units:
-                return f"{label} ({self._units[text]})"
+            if text in self._distance_units:
+                return f"{label} ({self._distance_units[text]})"
             return label
         if column == "part" and text in _MODEL_PARTS:
             return _MODEL_PARTS[text]
@@ -534,7 +534,7 @@ def _rank_by_category(values: object) -> dict[str, int]:
     return {_value_text(category): position for position, category in enumerate(categories)}
 
 
-def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
+def _distance_unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
     """Return the unit of each metric of a frame that has one only."""
     if frame is None or not {"metric", "distance_unit"} <= set(frame.columns):
         return {}

@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.display.report.case_counts import (
     count_sentences,
     n_undefined_scores_by_reason_and_n_absent,
-    reasons_text,
+    parenthesised_reasons_suffix,
 )
 from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
@@ -82,8 +82,8 @@ def test_undefined_scores_are_counted_by_reason_without_absent_findings(reasoned
     assert undefined.to_dict() == {"undefined": 3, "empty": 2, "no map": 1}
     assert undefined.is_monotonic_decreasing
     assert absent == 3
-    assert reasons_text(undefined) == " (no reason given: 3; empty: 2; no map: 1)"
-    assert reasons_text(undefined[["undefined"]]) == ""
+    assert parenthesised_reasons_suffix(undefined) == " (no reason given: 3; empty: 2; no map: 1)"
+    assert parenthesised_reasons_suffix(undefined[["undefined"]]) == ""
 
 
 def test_absent_findings_are_no_scores_and_tasks_are_counted(reasoned_flow):

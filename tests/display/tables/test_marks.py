@@ -13,8 +13,8 @@ from salstats.display.tables.marks import (
     better_sign,
     estimates_differing_from_reference,
     p_heading,
-    p_value_stars,
     rarer_rows,
+    star_texts_and_note,
 )
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
@@ -173,23 +173,23 @@ def test_two_differences_of_one_estimate_are_an_error():
 
 def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
     adjusted = read_estimates(frame([0.1, 0.2], p_value=[1e-9, 0.04], p_adjusted=[0.02, 0.2]))
-    assert p_value_stars(adjusted, True, None).texts == ["*", ""]
+    assert star_texts_and_note(adjusted, True, None).texts == ["*", ""]
     plain = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04]))
-    assert p_value_stars(plain, True, None).texts == ["*", ""]
-    assert p_value_stars(plain, True, 1).texts == ["*", "*"]
-    assert p_value_stars(plain, False, None) == (["", ""], "")
+    assert star_texts_and_note(plain, True, None).texts == ["*", ""]
+    assert star_texts_and_note(plain, True, 1).texts == ["*", "*"]
+    assert star_texts_and_note(plain, False, None) == (["", ""], "")
     unadjusted = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04], p_adjusted=0.9, procedure="none"))
-    assert p_value_stars(unadjusted, True, None).texts == ["*", "*"]
-    assert p_value_stars(adjusted, True, 2).texts == ["***", ""]
-    assert "Holm" in p_value_stars(adjusted.with_procedure_column("holm"), True, None).note
-    assert "Holm" not in p_value_stars(adjusted.with_procedure_column("holm"), True, 2).note
+    assert star_texts_and_note(unadjusted, True, None).texts == ["*", "*"]
+    assert star_texts_and_note(adjusted, True, 2).texts == ["***", ""]
+    assert "Holm" in star_texts_and_note(adjusted.with_procedure_column("holm"), True, None).note
+    assert "Holm" not in star_texts_and_note(adjusted.with_procedure_column("holm"), True, 2).note
     with raises(ValueRangeError, option="n_tests", value=0):
-        p_value_stars(plain, True, 0)
+        star_texts_and_note(plain, True, 0)
     # a footnote on stars stands where there are any
-    assert p_value_stars(plain, True, None).note
+    assert star_texts_and_note(plain, True, None).note
     assert (
-        p_value_stars(read_estimates(frame([0.1], p_value=0.5)), True, None).note
-        != p_value_stars(plain, True, 1).note
+        star_texts_and_note(read_estimates(frame([0.1], p_value=0.5)), True, None).note
+        != star_texts_and_note(plain, True, 1).note
     )
 
 
@@ -210,14 +210,16 @@ def test_intercepts_have_no_stars_and_are_no_tests():
     terms = read_estimates(
         pd.DataFrame({"term": ["(Intercept)", "age"], "estimate": 1.0, "p_value": [1e-9, 0.04]})
     )
-    assert p_value_stars(terms, True, None).texts == ["", "*"]
+    assert star_texts_and_note(terms, True, None).texts == ["", "*"]
 
 
 def test_stars_need_p_values_and_adjusted_ones_of_all_rows():
     with raises(ColumnError, option="stars", column="p_value"):
-        p_value_stars(read_estimates(frame([0.1])), True, None)
+        star_texts_and_note(read_estimates(frame([0.1])), True, None)
     with raises(SalstatsError, column="p_adjusted", rows=(1,)):
-        p_value_stars(read_estimates(frame([0.1, 0.2], p_value=0.01, p_adjusted=[0.02, np.nan])), True, None)
+        star_texts_and_note(
+            read_estimates(frame([0.1, 0.2], p_value=0.01, p_adjusted=[0.02, np.nan])), True, None
+        )
 
 
 def test_the_heading_of_p_names_the_procedure():

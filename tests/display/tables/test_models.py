@@ -10,7 +10,7 @@ from salstats.display.tables.models import (
     ModelCell,
     columns_identifying_models,
     effect_measure_label,
-    first_rows_of_models,
+    first_row_of_each_model_by_cell,
     foot_texts,
     hidden_variables_of_each_formula,
     is_row_of_gap_model,
@@ -134,7 +134,7 @@ def test_variables_without_a_row_are_hidden():
 
 def foot(fit, frame=None, columns=None):
     estimates = read_estimates(terms() if frame is None else frame)
-    models = first_rows_of_models(estimates, columns or [0] * len(estimates), [])
+    models = first_row_of_each_model_by_cell(estimates, columns or [0] * len(estimates), [])
     parameters = estimates.subset(estimates.frame["term"] == "")
     return foot_texts(estimates, models, fit, parameters, None, Labels(), 2, "nature")
 
@@ -180,7 +180,7 @@ def test_variances_of_another_package_stand_at_the_foot_of_their_model():
     )
     estimates = read_and_stack(frame, ("term",), "terms")
     shown = estimates.subset(frame["term"] == "age")
-    models = first_rows_of_models(shown, [0], [])
+    models = first_row_of_each_model_by_cell(shown, [0], [])
     parameters = estimates.subset(frame["term"] != "age")
     assert foot_texts(shown, models, None, parameters, None, Labels(), 2, "nature") == {
         "case, sd Observation": {ModelCell((), 0): "0.00012"},
@@ -245,7 +245,7 @@ def test_random_effects_have_their_sd_share_and_groups_at_the_foot():
     ]
     components = pd.DataFrame(rows, columns=[*names, "share_high", "n_groups"]).assign(formula=formula)
     joined = read_and_stack(frame, ("term",), "terms")
-    models = first_rows_of_models(joined, [0] * len(joined), [])
+    models = first_row_of_each_model_by_cell(joined, [0] * len(joined), [])
     other = read_estimates(components, required_columns=())
     none = joined.subset(joined.frame["term"] == "")
     texts = foot_texts(joined, models, None, none, other, Labels(), 2, "nature")

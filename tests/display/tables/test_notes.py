@@ -226,7 +226,7 @@ def test_notes_on_estimates_are_of_their_subject_and_of_their_statistics():
         "conf_high": 0.2, "conf_level": 0.9, "interval": "t", "n": 9, "n_missing": 2, "n_undefined": 3,
         "weights": "area", "floor": 0.25,
     })  # fmt: skip
-    nouns = notes.CountedAndMissingNouns("pair", "incomplete")
+    nouns = notes.CountedNounAndMissingAdjective("pair", "incomplete")
     subject, statistics = notes.estimates_notes(frame, Labels(), ["metric"], nouns, "Further.")
     metric_note = notes.metric_notes(frame.frame)
     scoring_note = notes.scoring_note(frame, Labels())
