@@ -292,8 +292,7 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, labels: Labels) -> _FlowBox:
     `file` is the row of `flow` for the file.
     """
     counts = [
-        _amount_text(file[column], noun)
-        for column, noun in _nouns_of_case_and_unit_counts(file, labels).items()
+        _amount_text(file[column], noun) for column, noun in _noun_by_count_column(file, labels).items()
     ]
     if "n_tasks" in flow.columns:
         counts.append(_amount_text(file["n_tasks"], "task"))
@@ -312,13 +311,12 @@ def _stage_and_exclusion_boxes(
     """
     included = branches[~branches["excluded"]]
     excluded = branches[branches["excluded"]]
-    # columns of counts with the noun of what they count
-    counted_columns = {}
+    noun_by_column = {}
     if _has_cases_with_several_scores(branches):
-        counted_columns["n_rows"] = "score"
-    counted_columns |= _nouns_of_case_and_unit_counts(file_counts, labels)
+        noun_by_column["n_rows"] = "score"
+    noun_by_column |= _noun_by_count_column(file_counts, labels)
     if "n_tasks" in branches.columns and (included["n_tasks"] != file_counts["n_tasks"]).any():
-        counted_columns["n_tasks"] = "task"
+        noun_by_column["n_tasks"] = "task"
     reference = None
     if "reference" in branches.columns:
         reference = next(iter(branches["reference"].dropna()), None)
@@ -339,33 +337,33 @@ def _stage_and_exclusion_boxes(
         exclusions = _exclusion_line_texts(excluded[excluded["stage"] == stage], methods, labels)
         if exclusions:
             boxes.append(_FlowBox(exclusion_heading, exclusions, is_exclusion=True))
-        boxes.append(_FlowBox(heading, _method_line_texts(rows, methods, counted_columns, labels)))
+        boxes.append(_FlowBox(heading, _method_line_texts(rows, methods, noun_by_column, labels)))
     return boxes
 
 
-def _nouns_of_case_and_unit_counts(file: pd.Series, labels: Labels) -> dict[str, str]:
-    """Return the columns of counts with their nouns: cases, and units where these are not the cases.
+def _noun_by_count_column(file: pd.Series, labels: Labels) -> dict[str, str]:
+    """Return the noun of each column of counts: cases, and units where these are not the cases.
 
     `file` is the row of the flow for the file.
     """
-    columns = {"n_cases": "case"}
+    noun_by_column = {"n_cases": "case"}
     unit = str(file["unit"])
     if unit != "case":
-        columns["n_units"] = _unit_noun(unit, labels)
-    return columns
+        noun_by_column["n_units"] = _unit_noun(unit, labels)
+    return noun_by_column
 
 
 def _method_line_texts(
-    rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], labels: Labels
+    rows: pd.DataFrame, methods: list[Hashable], noun_by_column: dict[str, str], labels: Labels
 ) -> list[str]:
     """Return the lines of the box of a stage: one for each method, or for all if their numbers are equal.
 
-    `columns` are the columns of counts with their nouns.
+    `noun_by_column` has the noun of what is counted, by the column of counts.
     """
-    counts_of = rows.set_index("method")[list(columns)].to_dict("index")
+    counts_of = rows.set_index("method")[list(noun_by_column)].to_dict("index")
     texts = []
     for method in methods:
-        amounts = [_amount_text(counts_of[method][column], noun) for column, noun in columns.items()]
+        amounts = [_amount_text(counts_of[method][column], noun) for column, noun in noun_by_column.items()]
         texts.append(", ".join(amounts))
     if len(texts) > 1 and len(set(texts)) == 1:
         return [f"Each of {_amount_text(len(texts), 'method')}: {texts[0]}"]

@@ -78,7 +78,7 @@ def gallery(  # noqa: C901
     picks = PanelRows({})
     picked_note = _picked_note(cases, labels)
     if has_picks_of_several_methods(cases):
-        picks = panel_rows(cases, {row.case for row in rows})
+        picks = panel_rows_by_case_and_method(cases, {row.case for row in rows})
     if picks.rows:
         picked_note = "Words beside scores: what that method's score was picked for."
     # the name of the metric below pictures; the caption names a metric whose label is too long
@@ -197,7 +197,7 @@ def _agrees_in_model_seed_and_reader(row: Mapping[Hashable, Any], series: Series
     return True
 
 
-def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
+def panel_rows_by_case_and_method(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
     """Return those rows of a frame, of scores or of picks, whose case is in `cases`, by case and method."""
     rows: dict[tuple[str, str], list[Mapping[Hashable, Any]]] = {}
     for row in frame[frame["case"].astype(TEXT).isin(cases)].to_dict("records"):
@@ -256,7 +256,7 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
         )
     # a case that was picked twice has its score once
     scores = frame[frame["metric"] == metric].drop(columns=["pick", "target"], errors="ignore")
-    return PanelScores(panel_rows(scores.drop_duplicates(), cases), metric)
+    return PanelScores(panel_rows_by_case_and_method(scores.drop_duplicates(), cases), metric)
 
 
 def picked_metric(cases: pd.DataFrame) -> str | None:

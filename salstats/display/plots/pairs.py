@@ -343,7 +343,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
         score_low=("lower_score", "min"),
         score_high=("higher_score", "max"),
     )
-    difference_numbers = _values_drawn_on_difference_axes(drawing).groupby("panel", observed=True)["number"]
+    difference_numbers = _numbers_drawn_on_difference_axes(drawing).groupby("panel", observed=True)["number"]
     ranges["difference_low"] = difference_numbers.min()
     ranges["difference_high"] = difference_numbers.max()
     means = drawing.differences.frame.groupby("panel", observed=True)["reference_mean"]
@@ -351,7 +351,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
     return ranges.reset_index()
 
 
-def _values_drawn_on_difference_axes(drawing: PairsData) -> pd.DataFrame:
+def _numbers_drawn_on_difference_axes(drawing: PairsData) -> pd.DataFrame:
     """Return the finite values drawn on the axes of differences, and 0: columns `panel` and `number`."""
     frame = drawing.differences.frame
     number_frames = [
@@ -532,8 +532,8 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if drawing.has_differences_beside:
         guide = p9.aes("left_end", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(guide, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
-    if drawing.has_difference_cloud.any():
-        clouds = _difference_density_outlines(pairs[drawing.has_difference_cloud], place_width)
+    if drawing.has_difference_cloud_by_pair.any():
+        clouds = _difference_density_outlines(pairs[drawing.has_difference_cloud_by_pair], place_width)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -586,7 +586,7 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
     elif unit == "case":
         lines = "Lines: cases"
     mark_texts = [lines, "short bars: means", "dots at the left: differences"]
-    if drawing.has_difference_cloud.any():
+    if drawing.has_difference_cloud_by_pair.any():
         mark_texts.append("clouds: densities of differences")
     notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(mark_texts)}."]
     if drawing.pairs["binary"].any():

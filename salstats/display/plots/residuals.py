@@ -309,12 +309,12 @@ def _model_points_curves_and_lines(model_rows: pd.DataFrame, titles: list[str]) 
     # robustness weights would discard the rarer of two outcomes
     is_binary = _has_at_most_two_outcomes(model_rows)
     curves = [
-        _panel_curve(fitted_title, residuals["fitted"], residuals["residual"], robust=not is_binary),
-        _panel_curve(scale_title, standardised["fitted"], scale, robust=not is_binary),
+        _panel_curve_points(fitted_title, residuals["fitted"], residuals["residual"], robust=not is_binary),
+        _panel_curve_points(scale_title, standardised["fitted"], scale, robust=not is_binary),
     ]
-    zero_line = _panel_line(fitted_title, residuals["fitted"], intercept=0.0, slope=0.0)
+    zero_line = _panel_line_segment(fitted_title, residuals["fitted"], intercept=0.0, slope=0.0)
     intercept, slope = quartile_line(std_residual)
-    quantile_line = _panel_line(quantile_title, quantiles, intercept, slope)
+    quantile_line = _panel_line_segment(quantile_title, quantiles, intercept, slope)
     return _PointsCurvesAndLines(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
 
 
@@ -338,13 +338,13 @@ def _points_of_titled_panel(rows: pd.DataFrame, title: str, across: Any, up: Any
     )
 
 
-def _panel_curve(title: str, across: Any, up: Any, *, robust: bool) -> pd.DataFrame:
+def _panel_curve_points(title: str, across: Any, up: Any, *, robust: bool) -> pd.DataFrame:
     """Return a smooth curve through the points of a panel."""
     x, y = smooth_curve(np.asarray(across), np.asarray(up), robust=robust)
     return pd.DataFrame({"panel": title, "across": x, "up": y})
 
 
-def _panel_line(title: str, across: Any, intercept: float, slope: float) -> pd.DataFrame:
+def _panel_line_segment(title: str, across: Any, intercept: float, slope: float) -> pd.DataFrame:
     """Return a straight line from the smallest to the largest horizontal position of a panel's points."""
     start = np.min(across)
     end = np.max(across)

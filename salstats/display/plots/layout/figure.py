@@ -328,19 +328,19 @@ def keep_call_in_figure(plot: Callable[P, Figure]) -> Callable[P, Figure]:
     """
 
     @functools.wraps(plot)
-    def plot_figure(*values: P.args, **options: P.kwargs) -> Figure:
+    def plot_and_keep_call(*values: P.args, **options: P.kwargs) -> Figure:
         _check_width(options.get("width"))
         figure = plot(*values, **options)
         for page in figure.pages:
             page._is_laid_out = True
         figure._call = _PlotCall(
-            plot=plot_figure,
+            plot=plot_and_keep_call,
             values=tuple(_frame_copy_or_value(value) for value in values),
             options={name: _frame_copy_or_value(value) for name, value in options.items()},
         )
         return figure
 
-    return plot_figure
+    return plot_and_keep_call
 
 
 def first_page_with_further_pages(pages: Sequence[Figure]) -> Figure:

@@ -228,7 +228,7 @@ def _low_and_high_of_each_panel(
 
     Unless `is_free`, all panels have those of the whole figure, as do panels without numbers in any case.
     """
-    numbers = _drawn_numbers(figure, aesthetics)
+    numbers = _drawn_numbers_with_panel(figure, aesthetics)
     smallest = numbers["number"].min()
     largest = numbers["number"].max()
     ends_of_panel = numbers.groupby("panel", sort=False)["number"].agg(["min", "max"])
@@ -241,7 +241,7 @@ def _low_and_high_of_each_panel(
     return ends
 
 
-def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
+def _drawn_numbers_with_panel(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
     """Return the finite numbers that some aesthetics of all layers show: columns `panel` and `number`.
 
     `panel` is "" for layers that are drawn in each panel; infinite numbers are NaN.
