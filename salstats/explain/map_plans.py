@@ -21,7 +21,7 @@ from salstats.files.map_folder_writer import SETTINGS_FILE, MapKey
 from salstats.files.map_table import (
     checked_label_text,
     checked_patient_text,
-    read_settings_text_by_series,
+    read_settings_text_by_settings_key,
     settings_key,
 )
 from salstats.study import Series
@@ -318,7 +318,7 @@ def check_network_made_maps(
 
     Maps whose settings do not say are not compared: those of an ensemble, and of other programs.
     """
-    settings = read_settings_text_by_series(folder / SETTINGS_FILE)
+    settings = read_settings_text_by_settings_key(folder / SETTINGS_FILE)
     digest = network.digest(module) if settings else ""
     for series, task in dict.fromkeys((key.series, key.task) for key in keys):
         source = _NETWORK_DIGEST.search(settings.get(settings_key(series), ""))

@@ -23,14 +23,14 @@ from salstats.files.map_table import (
     checked_map,
     checked_name,
     checked_patient_text,
-    csv_bytes_of_rows,
+    csv_bytes_of_rows_without_header,
     file_inside,
     image_shape_of_row,
     is_file_with_complete_map,
     map_row,
     read_header_and_rows,
     read_mask_codes_by_case_and_task,
-    read_settings_text_by_series,
+    read_settings_text_by_settings_key,
     settings_key,
     write_json,
 )
@@ -164,7 +164,7 @@ class MapFolder:
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
-        stored_settings = read_settings_text_by_series(self.folder / SETTINGS_FILE)
+        stored_settings = read_settings_text_by_settings_key(self.folder / SETTINGS_FILE)
         overwritten = self._check_settings_and_list_overwritten(stored_settings)
         files = [self._map_file(key) for key in overwritten]
         for key in overwritten:
@@ -381,7 +381,7 @@ class MapFolder:
                 naming_write_errors(self.folder / TABLE_FILE),
                 (self.folder / TABLE_FILE).open("ab") as stream,
             ):
-                stream.write(csv_bytes_of_rows(self._columns, added))
+                stream.write(csv_bytes_of_rows_without_header(self._columns, added))
             self._is_whole = True
 
     def _write_table(self) -> None:
@@ -394,7 +394,7 @@ class MapFolder:
                 self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
         with replacing_file(self.folder / TABLE_FILE) as temporary:
-            temporary.write_bytes(csv_bytes_of_rows(self._columns, [header, *rows]))
+            temporary.write_bytes(csv_bytes_of_rows_without_header(self._columns, [header, *rows]))
         self._changed = False
         self._is_whole = True
 

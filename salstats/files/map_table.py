@@ -263,7 +263,7 @@ def _without_cut_row(text: str) -> str:
     return text
 
 
-def csv_bytes_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
+def csv_bytes_of_rows_without_header(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
     """Return rows as bytes of a CSV file, without a header of their own."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -311,7 +311,7 @@ def read_mask_codes_by_case_and_task(file: Path) -> MaskCodes:
     return codes
 
 
-def read_settings_text_by_series(file: Path) -> dict[str, str]:
+def read_settings_text_by_settings_key(file: Path) -> dict[str, str]:
     """Read the settings text of each series, or series and task, by `settings_key`; {} without the file."""
     settings = _read_json_object_or_empty(file)
     for series, text in settings.items():

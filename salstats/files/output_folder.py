@@ -12,7 +12,7 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import ABANDONED_AFTER_SECONDS, check_parent, permissions_of
-from salstats.files.paths import check_path_unless_missing, record_output_to_replace
+from salstats.files.paths import check_path_can_be_looked_up, record_output_to_replace
 
 #: Folders in a temporary folder: the one that is written, and the earlier one that it replaces.
 _WRITTEN_FOLDER = "made"
@@ -34,7 +34,7 @@ def check_output_folder_is_writable(
     those of an earlier run. `written_files` returns their paths in a folder; `subfolders` are the folders
     that a run makes in it.
     """
-    check_path_unless_missing(folder, "write")
+    check_path_can_be_looked_up(folder, "write")
     folder = folder.resolve()
     check_parent(folder)
     if folder in (Path.cwd(), folder.parent):

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from salstats.errors import InputFileError, Message, Setting, warn
-from salstats.files.paths import check_path_unless_missing, record_output_to_replace
+from salstats.files.paths import check_path_can_be_looked_up, record_output_to_replace
 
 #: Age from which a temporary file counts as left by a killed run: a day.
 ABANDONED_AFTER_SECONDS = 86_400.0
@@ -67,7 +67,7 @@ def page_stems(stem: str, n_pages: int) -> list[str]:
 
 def check_parent(target: Path) -> None:
     """Raise where the folder of an output is missing or not writable."""
-    check_path_unless_missing(target, "write")
+    check_path_can_be_looked_up(target, "write")
     if not target.parent.is_dir():
         raise InputFileError(
             f"cannot write {target}: the folder {target.parent} does not exist",

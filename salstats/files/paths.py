@@ -37,7 +37,7 @@ def check_is_regular_file_unless_missing(file: Path) -> None:
 
     A missing file passes. Every reader calls this before it opens a file.
     """
-    check_path_unless_missing(file)
+    check_path_can_be_looked_up(file)
     if not file.exists():
         return
     if not file.is_file():
@@ -59,7 +59,7 @@ def _device_and_inode(file: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def check_path_unless_missing(path: Path, verb: str = "read") -> None:
+def check_path_can_be_looked_up(path: Path, verb: str = "read") -> None:
     """Raise where the system cannot look for a path, for example as its name is too long or holds NUL.
 
     `verb`, "read" or "write", is what will be done with the file. A link is followed for reading; for writing
@@ -79,7 +79,7 @@ def check_path_unless_missing(path: Path, verb: str = "read") -> None:
 
 def check_is_existing_folder(folder: Path) -> None:
     """Raise where a path does not exist or is not a folder."""
-    check_path_unless_missing(folder)
+    check_path_can_be_looked_up(folder)
     if not folder.is_dir():
         problem = "not a folder" if folder.exists() else "no such folder"
         raise InputFileError(f"{folder}: {problem}", path=folder)

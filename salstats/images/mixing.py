@@ -48,8 +48,8 @@ def mixed_map_of_classes(
             option="maps",
             value=stack.shape,
         )
-    class_probs = _number_or_numbers_by_class_from_0_to_1(probs, "probs", len(stack))
-    class_thresholds = _number_or_numbers_by_class_from_0_to_1(threshold, "threshold", len(stack))
+    class_probs = _scalar_or_per_class_array_from_0_to_1(probs, "probs", len(stack))
+    class_thresholds = _scalar_or_per_class_array_from_0_to_1(threshold, "threshold", len(stack))
     weights = _weight_of_each_class(class_probs, rule, class_thresholds, no_finding)
     mixed = np.zeros(stack.shape[1:])
     for index, (layer, weight) in enumerate(zip(stack, weights, strict=True)):
@@ -61,7 +61,7 @@ def mixed_map_of_classes(
     return mixed
 
 
-def _number_or_numbers_by_class_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
+def _scalar_or_per_class_array_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
     """Return `values` in float64; raise unless they are numbers from 0 to 1, one for each class.
 
     A threshold may also be a single number, for all classes; it comes back as an array without dimensions.

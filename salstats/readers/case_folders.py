@@ -311,7 +311,7 @@ def _read_masks_and_points_find_maps(
     map_folders = _paths_by_series(path_by_option["maps"], "maps")
     for option, path_of_series in (("masks", mask_paths), ("maps", map_folders)):
         for path in path_of_series.values():
-            _check_any_folder_is_a_task(Path(path), truth, option)
+            _check_any_subfolder_is_a_true_task(Path(path), truth, option)
     return _StudyFiles(
         truth=truth,
         masks_of_readers=readers,
@@ -325,7 +325,7 @@ def _read_masks_and_points_find_maps(
     )
 
 
-def _check_any_folder_is_a_task(path: Path, truth: ValuesByCaseAndTask, option: str) -> None:
+def _check_any_subfolder_is_a_true_task(path: Path, truth: ValuesByCaseAndTask, option: str) -> None:
     """Raise where a folder holds folders alone, none of which has the name of a task of the truth."""
     true_tasks = sorted(truth.tasks())
     if not path.is_dir() or not true_tasks:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
-from salstats.files.paths import check_path_unless_missing
+from salstats.files.paths import check_path_can_be_looked_up
 from salstats.images.masks import Rle
 from salstats.readers.case_json import ValuesByCaseAndTask, check_name, read_rle_masks_json
 from salstats.readers.cells import PathLike
@@ -18,7 +18,7 @@ def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> 
     With `task_outside_folders` a folder may instead hold files CASE.png, which are all of that task.
     """
     source = Path(path)
-    check_path_unless_missing(source)
+    check_path_can_be_looked_up(source)
     if source.is_dir():
         return _read_masks_in_folder(source, task_outside_folders)
     if source.suffix.lower() != ".json":

@@ -27,7 +27,7 @@ def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
     """
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
-    cases = table.column_of_distinct_cases()
+    cases = table.checked_distinct_case_of_each_row()
     probs = table.numbers("prob", _is_no_probability, "is not between 0 and 1")
     labels = np.full(len(table), np.nan)
     if "label" in table.columns:
@@ -44,7 +44,7 @@ def read_spacing_mm_by_case(path: PathLike) -> dict[str, tuple[float, float]]:
     row_mm = table.numbers("row_mm", _is_not_finite_and_positive, problem)
     col_mm = table.numbers("col_mm", _is_not_finite_and_positive, problem)
     sizes = zip(row_mm.tolist(), col_mm.tolist(), strict=True)
-    return dict(zip(table.column_of_distinct_cases(), sizes, strict=True))
+    return dict(zip(table.checked_distinct_case_of_each_row(), sizes, strict=True))
 
 
 def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = None) -> ValuesByCaseAndTask:

@@ -211,7 +211,9 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
         cells = cells.assign(case=cells["case"].astype(TEXT).map(case_of_image_path))
-    labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).column_of_distinct_cases()}
+    labels: LabelOfCaseAndTask = {
+        case: {} for case in table.with_cells(cells).checked_distinct_case_of_each_row()
+    }
     n_uncertain = 0
     for column in table.columns:
         if column in _NON_TASK_COLUMNS:

@@ -70,7 +70,7 @@ def map_sources(
     hull_folders = None if lungs is None else {CONVEX: lungs}
     sources: list[tuple[Series, MapSource]] = []
     for series, folder in _folder_by_series(maps, "maps").items():
-        read = partial(_read_map_without_padding, padded=padded)
+        read = partial(_read_map_cut_to_image_if_padded, padded=padded)
         sources.append((series, MapSource(folder, MAP_SUFFIXES, read)))
     for series, folder in _folder_by_series(class_maps, "class_maps").items():
         for rule in rules:
@@ -268,11 +268,11 @@ def _file_by_case(
     return file_of_case
 
 
-def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: bool) -> np.ndarray:
+def _read_map_cut_to_image_if_padded(file: Path, image_shape: tuple[int, int], *, padded: bool) -> np.ndarray:
     """Read a map; with `padded`, cut the image out of a map of the image padded to a square."""
     saliency = read_map(file)
     if padded:
-        return _unpadded_if_square(saliency, shape)
+        return _unpadded_if_square(saliency, image_shape)
     return saliency
 
 

@@ -155,9 +155,9 @@ class _CompactReader:
             else:
                 # a step of 0 stands for one that does not fit into four bits: the number itself follows
                 number = self._read_signed_integer()
-            fields[number] = self._read_value(value_type, depth)
+            fields[number] = self._read_value_skipping_binary_and_float(value_type, depth)
 
-    def _read_value(self, value_type: int, depth: int) -> Any:
+    def _read_value_skipping_binary_and_float(self, value_type: int, depth: int) -> Any:
         """Read a value of a type; binary values and floats are skipped and returned as None."""
         if value_type in (_TRUE, _FALSE):
             # in a struct the type of the field is its value
@@ -179,7 +179,10 @@ class _CompactReader:
         raise InputFileError(f"a header has a field of type {value_type}", value=value_type)
 
     def _read_list(self, depth: int) -> list[Any]:
-        """Read the values of a list as `_read_value` does, but truth values as numbers: 1 is true."""
+        """Read the values of a list, as `_read_value_skipping_binary_and_float` reads each.
+
+        Truth values are numbers here: 1 is true.
+        """
         self._check_depth(depth)
         list_header = self._read_byte()
         # four bits: the length; four bits: the type of the values
@@ -192,7 +195,7 @@ class _CompactReader:
         if value_type in (_TRUE, _FALSE):
             # in a list, unlike in a struct, a truth value takes a byte of its own
             value_type = _BYTE
-        return [self._read_value(value_type, depth) for _ in range(length)]
+        return [self._read_value_skipping_binary_and_float(value_type, depth) for _ in range(length)]
 
     def _check_depth(self, depth: int) -> None:
         """Raise where structs and lists are nested too deeply."""

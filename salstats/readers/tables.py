@@ -267,7 +267,7 @@ class FileTable:
             )
         return names
 
-    def column_of_distinct_cases(self) -> list[str]:
+    def checked_distinct_case_of_each_row(self) -> list[str]:
         """Return the column `case` as a list; raise where a case is empty or in two rows."""
         names = self.text_with_missing_as_empty("case")
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "is there twice")):

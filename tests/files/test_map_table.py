@@ -17,7 +17,7 @@ from salstats.files.map_table import (
     checked_map,
     checked_patient_text,
     checked_prob_text,
-    csv_bytes_of_rows,
+    csv_bytes_of_rows_without_header,
     file_inside,
     image_shape_of_row,
     is_file_with_complete_map,
@@ -25,7 +25,7 @@ from salstats.files.map_table import (
     map_row,
     read_header_and_rows,
     read_mask_codes_by_case_and_task,
-    read_settings_text_by_series,
+    read_settings_text_by_settings_key,
     settings_key,
     write_json,
 )
@@ -147,8 +147,10 @@ def test_a_path_that_can_leave_the_folder_is_an_error(tmp_path, path):
 def test_rows_are_read_as_they_were_written(table):
     row = map_row(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
     plain = map_row(KEY, (4, 5), float("nan"), float("nan"), None)
-    header = csv_bytes_of_rows(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
-    names, rows = read_header_and_rows(table(header + csv_bytes_of_rows(COLUMNS, [row, plain])))
+    header = csv_bytes_of_rows_without_header(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
+    names, rows = read_header_and_rows(
+        table(header + csv_bytes_of_rows_without_header(COLUMNS, [row, plain]))
+    )
     assert tuple(names) == COLUMNS
     assert rows == {MapKey('a "b", c', "Edema", "ig", None, "2"): row, KEY: plain}
     assert float(row["prob"]) == 0.1 + 0.2
@@ -304,18 +306,18 @@ def test_a_pickle_named_as_a_map_is_neither_complete_nor_run(tmp_path):
 def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):
     file = tmp_path / "truth.json"
     assert read_mask_codes_by_case_and_task(file) == {}
-    assert read_settings_text_by_series(file) == {}
+    assert read_settings_text_by_settings_key(file) == {}
     codes = {"a": {"Edema": {"size": [1, 2], "counts": "x"}}}
     write_json(file, codes)
     assert read_mask_codes_by_case_and_task(file) == codes
     with raises(InputFileError, path=file, value="a"):
-        read_settings_text_by_series(file)
+        read_settings_text_by_settings_key(file)
     write_json(file, {"ig": "steps=50"})
-    assert read_settings_text_by_series(file) == {"ig": "steps=50"}
+    assert read_settings_text_by_settings_key(file) == {"ig": "steps=50"}
     with raises(InputFileError, path=file, value="ig"):
         read_mask_codes_by_case_and_task(file)
     write_json(file, ["a"])
-    for read in (read_mask_codes_by_case_and_task, read_settings_text_by_series):
+    for read in (read_mask_codes_by_case_and_task, read_settings_text_by_settings_key):
         with raises(InputFileError, path=file, value="list"):
             read(file)
     assert [entry.name for entry in tmp_path.iterdir()] == ["truth.json"]

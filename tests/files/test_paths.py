@@ -9,7 +9,7 @@ from salstats.errors import InputFileError
 from salstats.files.paths import (
     check_is_existing_folder,
     check_is_regular_file_unless_missing,
-    check_path_unless_missing,
+    check_path_can_be_looked_up,
     forbidding_to_read_outputs,
     record_output_to_replace,
 )
@@ -53,16 +53,16 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
 def test_a_name_that_the_system_cannot_look_for_is_refused(tmp_path):
     # what is to be done with the file
     with raises(InputFileError, path=tmp_path / ("x" * 300), match="write"):
-        check_path_unless_missing(tmp_path / ("x" * 300), "write")
+        check_path_can_be_looked_up(tmp_path / ("x" * 300), "write")
     with raises(InputFileError, path=tmp_path / "a\0b", match="read"):
-        check_path_unless_missing(tmp_path / "a\0b")
+        check_path_can_be_looked_up(tmp_path / "a\0b")
 
 
 def test_a_link_is_followed_where_it_is_read_and_replaced_where_it_is_written(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with raises(InputFileError, path=tmp_path / "loop"):
-        check_path_unless_missing(tmp_path / "loop")
-    check_path_unless_missing(tmp_path / "loop", "write")
+        check_path_can_be_looked_up(tmp_path / "loop")
+    check_path_can_be_looked_up(tmp_path / "loop", "write")
 
 
 def test_a_folder_must_be_one(tmp_path):

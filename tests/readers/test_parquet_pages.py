@@ -42,7 +42,7 @@ def test_a_list_longer_than_the_bytes_that_are_left_is_an_error_at_once(kind):
 def test_a_value_that_ends_behind_the_last_byte_is_an_error(header, n_bytes):
     reader = _CompactReader(header, position=1)
     with raises(InputFileError, value=n_bytes):
-        reader._read_value(header[0] & 0x0F, depth=0)
+        reader._read_value_skipping_binary_and_float(header[0] & 0x0F, depth=0)
 
 
 @pytest.mark.parametrize("depth", [_MAX_DEPTH + 1, 50_000])

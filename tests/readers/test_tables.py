@@ -193,8 +193,8 @@ def test_every_row_needs_a_name_where_names_are_filled():
 @pytest.mark.parametrize(("cases", "row"), [(["a", ""], 1), (["a", "b", "a"], 2)])
 def test_cases_are_there_once(cases, row):
     with raises(ColumnError, column="case", rows=(row,), path=FILE):
-        table(case=cases).column_of_distinct_cases()
-    assert table(case=["b", "a"]).column_of_distinct_cases() == ["b", "a"]
+        table(case=cases).checked_distinct_case_of_each_row()
+    assert table(case=["b", "a"]).checked_distinct_case_of_each_row() == ["b", "a"]
 
 
 def test_a_number_that_may_not_be_is_an_error_with_its_reason():
