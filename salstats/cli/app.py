@@ -263,7 +263,7 @@ def _make_command_body_and_fill_flags(
 ) -> Callable[..., None]:
     """Make the function of a command, whose signature typer reads, and fill in its flags."""
     import salstats as ss
-    from salstats.cli.commands import options
+    from salstats.cli.commands import command_arguments_and_options
     from salstats.cli.signatures import argument, keyword_arguments
     from salstats.cli.sources import CommandRun
     from salstats.files.paths import forbidding_to_read_outputs
@@ -271,7 +271,7 @@ def _make_command_body_and_fill_flags(
     function = getattr(ss, command.function)
     path_type: Any = Path | None if command.source.is_optional else Path
     path = argument("path", command.source.metavar, path_type, command.source.help)
-    command_options = options(command, function)
+    command_options = command_arguments_and_options(command, function)
     # Where function and reader have the same flag, it sets the function's; Python alone can set the reader's.
     command_flags = {option.flag for option in command_options}
     reading_options = [option for option in command.source.options() if option.flag not in command_flags]

@@ -551,8 +551,8 @@ COMMANDS = (
 )
 
 
-def options(command: Command, function: Callable[..., Any]) -> list[Option]:
-    """List the options of a command in the order of its help."""
+def command_arguments_and_options(command: Command, function: Callable[..., Any]) -> list[Option]:
+    """List the arguments and options of a command in the order of its help, without those for reading."""
     texts = {**_HELP_BY_GROUP[command.group], **command.texts}
     arguments = []
     for name, metavar in command.arguments.items():

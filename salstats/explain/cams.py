@@ -279,11 +279,11 @@ def _ablationcam_weights_by_target(
         # row i of the batch is the layer's output without the channel channels[i]
         ablated = layer_output.repeat_interleave(len(channels), dim=0)
         ablated.movedim(channel_axis, 1)[torch.arange(len(channels)), channels] = 0
-        outputs_of_copies = partial(_outputs_with_layer_output, request, layer_name, image, ablated)
-        n_images = len(channels)
+        outputs_of_copies = partial(_outputs_by_row_of_layer_replacement, request, layer_name, image, ablated)
+        n_copies = len(channels)
         if takes_one_image:
-            n_images = 1
-        outputs.append(outputs_of_copies(n_images))
+            n_copies = 1
+        outputs.append(outputs_of_copies(n_copies))
         if takes_one_image is None:
             takes_one_image = _single_copy_suffices(outputs_of_copies, outputs[0], unablated_outputs)
     targets = request.targets[activations.groups[distinct_image_index]].cpu()
@@ -292,17 +292,17 @@ def _ablationcam_weights_by_target(
     return ((target_output - without_channel) / target_output).numpy()
 
 
-def _outputs_with_layer_output(
-    request: Request, layer_name: str, image: torch.Tensor, layer_output: torch.Tensor, n_images: int
+def _outputs_by_row_of_layer_replacement(
+    request: Request, layer_name: str, image: torch.Tensor, replacement: torch.Tensor, n_image_copies: int
 ) -> torch.Tensor:
-    """Return the outputs, on the CPU, of a pass in which a layer's output is replaced by `layer_output`.
+    """Return the outputs, on the CPU, of a pass in which a layer's output is replaced by `replacement`.
 
-    The network is shown `n_images` copies of the image. There is one row of outputs for each row of
-    `layer_output`, else ShapeError.
+    The network is shown `n_image_copies` copies of the image. There is one row of outputs for each row of
+    `replacement`, else ShapeError.
     """
     layers = {layer_name: request.layers[layer_name]}
-    with hooked(layers, lambda *_: layer_output.clone()):
-        return _model_outputs(request, image.repeat(n_images, 1, 1, 1), len(layer_output)).cpu()
+    with hooked(layers, lambda *_: replacement.clone()):
+        return _model_outputs(request, image.repeat(n_image_copies, 1, 1, 1), len(replacement)).cpu()
 
 
 def _single_copy_suffices(

@@ -220,7 +220,7 @@ def minimal_mask(
             masks[row] = mask
             rows_with_order.add(row)
     image_of_map = np.array([image_map.image_index for image_map in checked_maps])
-    reasons = _reasons_without_mask(searches, rows_with_order, search)
+    reasons = _no_mask_reason_by_map(searches, rows_with_order, search)
     n_pixels = np.full(len(checked_maps), np.nan)
     for row, map_search in enumerate(searches):
         if not reasons[row]:
@@ -244,7 +244,7 @@ def minimal_mask(
     return MinimalMasks(masks, frame)
 
 
-def _reasons_without_mask(
+def _no_mask_reason_by_map(
     searches: Sequence["StepSearch"], rows_with_order: set[int], search: str
 ) -> list[str]:
     """Return the reason why each map has no mask, "" if it has one.

@@ -65,10 +65,10 @@ def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
     """Return the keys of n images, by default counted from 0; SalstatsError if two images have the same."""
     case_names = [str(image) for image in range(n)]
     if cases is not None:
-        case_names = _checked_image_names(cases, n, "cases")
+        case_names = _one_nonempty_name_per_image(cases, n, "cases")
     task_names = None
     if tasks is not None:
-        task_names = _checked_image_names(tasks, n, "tasks")
+        task_names = _one_nonempty_name_per_image(tasks, n, "tasks")
     keys = ImageKeys(case_names, task_names)
     image_by_text: dict[str, int] = {}
     for image in range(n):
@@ -87,11 +87,14 @@ def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
     return keys
 
 
-def _checked_image_names(names: Sequence[Any], n: int, option: str) -> list[str]:
-    """Return one name per image as text; ShapeError if there are not n, ValueRangeError if one is missing."""
-    if isinstance(names, str) or len(names) != n:
+def _one_nonempty_name_per_image(names: Sequence[Any], n_images: int, option: str) -> list[str]:
+    """Return one name per image as text.
+
+    ShapeError if there are not `n_images`, ValueRangeError if one is missing.
+    """
+    if isinstance(names, str) or len(names) != n_images:
         received = repr(names) if isinstance(names, str) else len(names)
-        raise ShapeError(Setting(option), f" must name each of the {n} images, not {received}")
+        raise ShapeError(Setting(option), f" must name each of the {n_images} images, not {received}")
     # NaN differs from itself
     missing = [i for i, name in enumerate(names) if name is None or name != name or name == ""]
     if missing:
@@ -258,7 +261,7 @@ def _rows_restricted_to_cases_and_tasks(
         chosen_cases = {str(case) for case in cases}
         chosen = [row for row in rows if row.key.case in chosen_cases]
     else:
-        task_names = _checked_image_names(tasks, len(cases), "tasks")
+        task_names = _one_nonempty_name_per_image(tasks, len(cases), "tasks")
         chosen_pairs = {(str(case), task) for case, task in zip(cases, task_names, strict=True)}
         chosen = [row for row in rows if (row.key.case, row.key.task) in chosen_pairs]
     if not chosen:

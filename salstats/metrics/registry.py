@@ -104,7 +104,7 @@ _SOURCE_OF_NEED = {
 }
 
 
-def metrics_computed_from(inputs: Sequence[str]) -> tuple[str, ...]:
+def names_of_metrics_needing_only(inputs: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the metrics whose kernels need no inputs besides these."""
     names = []
     for metric in METRICS.values():

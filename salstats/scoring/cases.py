@@ -20,7 +20,7 @@ from salstats.metrics import overlap
 from salstats.metrics.distance import SurfaceDistances, surface_distances
 from salstats.metrics.overlap import Counts
 from salstats.metrics.records import MASK_NEEDS, Metric
-from salstats.metrics.registry import METRICS, metrics_computed_from
+from salstats.metrics.registry import METRICS, names_of_metrics_needing_only
 from salstats.scoring.distances import WORST, DistanceRule
 from salstats.scoring.masking import MaskRule, MaskSetting
 from salstats.scoring.rows import row_identifiers
@@ -53,7 +53,7 @@ AVAILABLE_NEEDS = (
     "marked_points_or_peaks",
     "saliency",
 )
-SCORED_METRICS = metrics_computed_from(AVAILABLE_NEEDS)
+SCORED_METRICS = names_of_metrics_needing_only(AVAILABLE_NEEDS)
 #: Column that is True where a score depends on which of several equal maxima of a map counts. `score` warns
 #: of such maps and drops the column.
 AMBIGUOUS_PEAK = "ambiguous_peak"

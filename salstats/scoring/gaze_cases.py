@@ -17,13 +17,13 @@ from salstats.images.maps import is_finite
 from salstats.metrics.densities import Densities
 from salstats.metrics.ranks import RankedMap
 from salstats.metrics.records import Metric
-from salstats.metrics.registry import METRICS, metrics_computed_from
+from salstats.metrics.registry import METRICS, names_of_metrics_needing_only
 from salstats.scoring.cases import ScoreAndReason
 from salstats.scoring.rows import row_identifiers
 from salstats.study import NO_BOX, Case, Recording, Series, shape_of
 
 #: Metrics whose kernels take only a map, the density or the points of fixations, and the centre bias.
-SCORED_METRICS = metrics_computed_from(
+SCORED_METRICS = names_of_metrics_needing_only(
     ("map_on_image", "ranked", "densities", "density", "points", "center_bias")
 )
 #: Metrics that can be estimated from drawn pixels.

@@ -14,7 +14,7 @@ from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
 from salstats.jobs import results_by_batch
-from salstats.metrics.registry import METRICS, metrics_computed_from
+from salstats.metrics.registry import METRICS, names_of_metrics_needing_only
 from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement_among_maps
 from salstats.scoring.cases import ScoreAndReason, agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
@@ -26,7 +26,7 @@ from salstats.study import Case, Prediction, Series, Study
 #: Parts of a series' name that repetitions may differ in.
 REPEATED_PARTS = ("seed", "model")
 #: The metrics, in the order of the rows.
-AGREEMENT_METRICS = metrics_computed_from(["agreement"])
+AGREEMENT_METRICS = names_of_metrics_needing_only(["agreement"])
 #: Reason of a case and task with nothing to compare.
 TOO_FEW_MAPS = "fewer than two maps"
 _COLUMNS = {

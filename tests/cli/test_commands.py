@@ -74,7 +74,10 @@ def test_help_shows_the_usual_options_on_one_screen_and_no_type_of_switches(caps
     "command", [command for command in cli_commands.COMMANDS if command.main_parameters], ids=lambda c: c.name
 )
 def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
-    made = {option.name for option in cli_commands.options(command, getattr(ss, command.function))}
+    made = {
+        option.name
+        for option in cli_commands.command_arguments_and_options(command, getattr(ss, command.function))
+    }
     assert {*command.main_parameters, *command.texts} <= made
 
 
@@ -82,7 +85,7 @@ def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
     "command", [command for command in cli_commands.COMMANDS if command.estimate_kind], ids=lambda c: c.name
 )
 def test_an_interval_is_one_of_those_for_the_estimate_that_a_command_makes(command):
-    options = cli_commands.options(command, getattr(ss, command.function))
+    options = cli_commands.command_arguments_and_options(command, getattr(ss, command.function))
     [interval] = [option for option in options if option.name == "interval"]
     assert f"One of {', '.join(interval_names(command.estimate_kind))}." in interval.typer_info.help
 

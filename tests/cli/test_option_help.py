@@ -22,7 +22,7 @@ def test_help_does_not_speak_python(capsys, monkeypatch, command):
 def test_every_sentence_of_the_help_is_one_of_an_option():
     made = set()
     for command in cli_commands.COMMANDS:
-        own = cli_commands.options(command, getattr(ss, command.function))
+        own = cli_commands.command_arguments_and_options(command, getattr(ss, command.function))
         made |= {option.name for option in (*own, *command.source.options())}
         made |= set(command.arguments)
     groups = ("STATISTICS", "MODELS", "PLANNING", "SCORING", "FILES", "STUDIES", "DISPLAY")

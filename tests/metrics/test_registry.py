@@ -13,7 +13,7 @@ from salstats.metrics.registry import (
     chosen_metrics,
     direction,
     may_have_meaningful_ratios,
-    metrics_computed_from,
+    names_of_metrics_needing_only,
     registered_metric,
     threshold_label,
 )
@@ -65,8 +65,8 @@ def test_options_are_those_of_the_kernel():
 
 
 def test_what_can_be_made_decides_what_can_be_computed():
-    assert metrics_computed_from(["counts"])[:2] == ("iou", "dice")
-    assert metrics_computed_from([]) == ()
+    assert names_of_metrics_needing_only(["counts"])[:2] == ("iou", "dice")
+    assert names_of_metrics_needing_only([]) == ()
 
 
 def test_names_of_the_literature_lead_to_the_names_here():
