@@ -295,10 +295,10 @@ def _cr2_adjusted_design_batches(
                 one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
                 adjusted = matrix[rows] * _pseudo_inverse_power(one_minus_leverage, _SATURATED, exponent)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
-                adjusted = _residual_covariance_power_times_design(matrix[rows], basis[rows], exponent)
+                adjusted = _residual_covariance_power_times_designs(matrix[rows], basis[rows], exponent)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
-                adjusted = _cr2_adjusted_design_by_model_root(matrix[rows], covariance, variances[rows])
+                adjusted = _cr2_adjusted_designs_by_model_root(matrix[rows], covariance, variances[rows])
             yield _AdjustedBatch(batch, rows, adjusted)
 
 
@@ -308,31 +308,33 @@ def _split_into_batches(clusters: NDArray[np.integer], numbers_per_cluster: int)
     return np.array_split(clusters, min(len(clusters), n_batches))
 
 
-def _residual_covariance_power_times_design(
-    design: np.ndarray, basis: np.ndarray, exponent: float
+def _residual_covariance_power_times_designs(
+    cluster_designs: np.ndarray, cluster_bases: np.ndarray, exponent: float
 ) -> np.ndarray:
-    """Return (I - H_gg)^exponent X_g of clusters, from X_g (`design`) and Q_g (`basis`).
+    """Return (I - H_gg)^exponent X_g of clusters, from X_g (`cluster_designs`) and Q_g (`cluster_bases`).
 
     Both have the shape (clusters, rows of a cluster, columns). H_gg = Q_g Q_g' is the cluster's block of the
     hat matrix. Directions in which I - H_gg is 0, but for rounding, stay 0.
     """
-    left, singular, _ = np.linalg.svd(basis, full_matrices=False)
+    left, singular, _ = np.linalg.svd(cluster_bases, full_matrices=False)
     factors = _pseudo_inverse_power(1 - singular**2, _SATURATED, exponent) - 1
-    return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
+    changes = left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ cluster_designs))
+    return np.asarray(cluster_designs + changes)
 
 
-def _cr2_adjusted_design_by_model_root(
-    design: np.ndarray, covariance: np.ndarray, variances: np.ndarray
+def _cr2_adjusted_designs_by_model_root(
+    cluster_designs: np.ndarray, residual_covariances: np.ndarray, cluster_variances: np.ndarray
 ) -> np.ndarray:
-    """Return V (V C V)^(-1/2) X of clusters.
+    """Return V (V C V)^(-1/2) X of each cluster, (g, i, k).
 
-    X is `design` (g, i, k), C the `covariance` of residuals (g, i, i), V the `variances` (g, i).
+    X are the `cluster_designs` (g, i, k), C the `residual_covariances` (g, i, i) and V the
+    `cluster_variances` (g, i).
     """
     # A constant factor of V cancels.
-    relative = (variances / variances.max(axis=1, keepdims=True))[:, :, None]
-    values, vectors = np.linalg.eigh(relative * covariance * relative.transpose(0, 2, 1))
+    relative = (cluster_variances / cluster_variances.max(axis=1, keepdims=True))[:, :, None]
+    values, vectors = np.linalg.eigh(relative * residual_covariances * relative.transpose(0, 2, 1))
     factors = _pseudo_inverse_power(values, _NULL_EIGENVALUE, -0.5)[:, :, None]
-    return np.asarray(relative * (vectors @ (factors * (vectors.transpose(0, 2, 1) @ design))))
+    return np.asarray(relative * (vectors @ (factors * (vectors.transpose(0, 2, 1) @ cluster_designs))))
 
 
 def _cr2_adjusted_weighted_design_batches(
@@ -350,7 +352,7 @@ def _cr2_adjusted_weighted_design_batches(
         design = weighted[rows]
         if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
             covariance = np.eye(len(rows)) - z @ hat_core @ z.T
-            adjusted = _cr2_adjusted_design_by_model_root(
+            adjusted = _cr2_adjusted_designs_by_model_root(
                 design[None], covariance[None], variances[None, rows]
             )[0]
         else:

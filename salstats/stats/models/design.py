@@ -31,17 +31,17 @@ class Variable:
     #: Levels in the order of their codes, None for a numeric column.
     levels: tuple[str, ...] | None
 
-    def printed_names(self, values: np.ndarray) -> list[str]:
+    def printed_names(self, values_or_codes: np.ndarray) -> list[str]:
         """Names of values or codes as results print them."""
         if self.levels is None:
-            return [level_name(value) for value in values]
-        return [self.levels[int(code)] for code in values]
+            return [level_name(value) for value in values_or_codes]
+        return [self.levels[int(code)] for code in values_or_codes]
 
-    def printed_user_names(self, values: pd.Series) -> list[str]:
+    def printed_names_of_user_values(self, user_values: pd.Series) -> list[str]:
         """Names of values that a user gives, spelled as by `printed_names`; some may not be levels."""
         if self.levels is not None:
-            return [level_name(value) for value in values]
-        numbers = [value if isinstance(value, str) else float(value) for value in values]
+            return [level_name(value) for value in user_values]
+        numbers = [value if isinstance(value, str) else float(value) for value in user_values]
         return [level_name(number) for number in numbers]
 
 
@@ -348,7 +348,7 @@ def _first_categorical_factor_of_terms(
 def _check_values_are_finite(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
     """Raise if an expression has no finite value in some row."""
     column = values[factor.columns[0]]
-    undefined = ~np.isfinite(_factor_values(factor, values, len(column)))
+    undefined = ~np.isfinite(_factor_value_of_each_row(factor, values, len(column)))
     if undefined.any():
         raise ValueRangeError(
             f"{factor.name} is undefined or infinite in {int(undefined.sum())} of {len(undefined)} rows "
@@ -375,12 +375,14 @@ def _product_columns(
                 matrix[:, column] *= values[factor.columns[0]] == level
                 continue
             if factor not in evaluated:
-                evaluated[factor] = _factor_values(factor, values, n_centering_rows)
+                evaluated[factor] = _factor_value_of_each_row(factor, values, n_centering_rows)
             matrix[:, column] *= evaluated[factor]
     return matrix
 
 
-def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_centering_rows: int) -> np.ndarray:
+def _factor_value_of_each_row(
+    factor: Factor, values: Mapping[str, np.ndarray], n_centering_rows: int
+) -> np.ndarray:
     """Return the values (n,) of an expression of columns, whose code `parse_formula` has checked.
 
     `center` and `scale` take mean and standard deviation from the first `n_centering_rows` rows.

@@ -125,7 +125,7 @@ def parse_formula(text: object) -> Formula:
         terms = _terms_by_order(_terms_of_node(right, formula_excerpt))
         intercept = _has_intercept(right)
         for random_effect_text in random_effect_texts:
-            random.extend(_random_effects(random_effect_text, formula_excerpt))
+            random.extend(_random_effect_of_each_grouping(random_effect_text, formula_excerpt))
     except RecursionError:
         raise FormulaError(f"formula {formula_excerpt} is nested too deeply") from None
     random_terms = [term for effect in random for term in effect.terms]
@@ -261,7 +261,9 @@ def _terms_by_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
 
-def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: str) -> list[RandomEffect]:
+def _random_effect_of_each_grouping(
+    random_effect_text: "_RandomEffectText", formula_excerpt: str
+) -> list[RandomEffect]:
     """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
     right = _two_sided_formulaic_tree(f"y ~ {effects}", formula_excerpt).args[1]

@@ -245,7 +245,9 @@ def quantile_regress(
     )
     fitted = fit_models(data, formula, options)
     notes = fitted.inference_notes.copy()
-    tables = [_coefficient_table(model, quantile, level, notes) for model in fitted.models]
+    tables = [
+        _estimate_test_and_limits_by_coefficient(model, quantile, level, notes) for model in fitted.models
+    ]
     notes.warn()
     repeats = [len(table) for table in tables]
     table = pd.concat(tables, ignore_index=True)
@@ -263,7 +265,9 @@ def quantile_regress(
     return adjust_unless_none(result, adjust)
 
 
-def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes) -> pd.DataFrame:
+def _estimate_test_and_limits_by_coefficient(
+    model: Model, quantile: float, level: float, notes: Notes
+) -> pd.DataFrame:
     """Return estimate, test and limits of each column of a model matrix, NaN where not estimated."""
     # A model without columns has one row.
     n_columns = max(len(model.design.names), 1)

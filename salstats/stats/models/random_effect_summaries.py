@@ -49,7 +49,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     check_level(level)
     rows: list[dict[str, Any]] = []
     n_rows = []
-    for model, inference in zip(fitted.models, _mixed_inferences(fitted), strict=True):
+    for model, inference in zip(fitted.models, _mixed_inferences_or_none_if_unestimated(fitted), strict=True):
         components = []
         if inference is not None:
             components = _variance_component_rows(inference, level)
@@ -126,7 +126,7 @@ def variance_component_estimates(fitted: Fitted) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     n_rows = []
-    for position, inference in enumerate(_mixed_inferences(fitted)):
+    for position, inference in enumerate(_mixed_inferences_or_none_if_unestimated(fitted)):
         components = []
         if inference is not None:
             components = _variance_and_correlation_rows(inference)
@@ -164,7 +164,7 @@ def random_effects(fitted: Fitted) -> pd.DataFrame:
     """Return the rows of `Fit.random_effects`."""
     effects: list[pd.DataFrame] = []
     n_rows_of_models = []
-    for model, inference in zip(fitted.models, _mixed_inferences(fitted), strict=True):
+    for model, inference in zip(fitted.models, _mixed_inferences_or_none_if_unestimated(fitted), strict=True):
         effects_of_model = []
         if inference is not None:
             effects_of_model = [
@@ -217,7 +217,7 @@ def summed_random_effects(
         is_named = rows[list(groups)].notna().all(axis=1).to_numpy()
         columns = []
         for column in groups:
-            columns.append(model.variables[column].printed_user_names(rows.loc[is_named, column]))
+            columns.append(model.variables[column].printed_names_of_user_values(rows.loc[is_named, column]))
         names = [":".join(levels) for levels in zip(*columns, strict=True)]
         positions = np.full(len(rows), -1)
         positions[is_named] = [positions_by_name.get(name, -1) for name in names]
@@ -247,7 +247,7 @@ def reml_singularity_and_group_count_columns(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of `fit_statistics` that only mixed models have; none for other models."""
     if not fitted.is_mixed:
         return {}
-    inferences = _mixed_inferences(fitted)
+    inferences = _mixed_inferences_or_none_if_unestimated(fitted)
     singular = [None if inference is None else inference.solution.is_singular for inference in inferences]
     columns: dict[str, Any] = {"reml": fitted.reml, "singular": pd.array(singular, dtype="boolean")}
     groupings = dict.fromkeys(
@@ -267,7 +267,7 @@ def _n_groups(inference: MixedInference | None, grouping: str) -> float:
     return np.nan
 
 
-def _mixed_inferences(fitted: Fitted) -> list[MixedInference | None]:
+def _mixed_inferences_or_none_if_unestimated(fitted: Fitted) -> list[MixedInference | None]:
     """Return the inference of each mixed model, None without estimates; other models raise an error."""
     if not fitted.is_mixed:
         raise SalstatsError(

@@ -53,7 +53,9 @@ FEW_UNITS = 20
 _FEWEST_UNITS = 6
 
 
-def _margin_bounds_around_effect(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
+def _margin_bounds_checked_to_contain_effect(
+    plan: Plan, metric: str, effect: float
+) -> tuple[float, float] | None:
     """Return the lower and upper bound of the margin of a metric, or None without a margin.
 
     `metric` is empty where it is not known. An effect outside the margin raises ValueRangeError.
@@ -173,7 +175,7 @@ def _curve_of_pilot(
     effect = planned_effect
     if effect is None:
         effect = pilot.effect(plan.term)
-    bounds = _margin_bounds_around_effect(plan, metric, effect)
+    bounds = _margin_bounds_checked_to_contain_effect(plan, metric, effect)
     if bounds is not None:
         # A plan may have margins of several metrics; that of this curve has the margin of its metric.
         low, high = (None if np.isinf(bound) else bound for bound in bounds)
@@ -241,7 +243,7 @@ def curves_of_parameters(
         )
     for planned_effect in effects:
         effect = 0.0 if planned_effect is None else planned_effect
-        bounds = _margin_bounds_around_effect(plan, "", effect)
+        bounds = _margin_bounds_checked_to_contain_effect(plan, "", effect)
         # Ratio of the SD of the mean of a cluster to the SD of one case
         cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
         slope, _ = slope_and_intercept_of_method_on_reference(plan.term, effect)
@@ -298,7 +300,7 @@ def curves_of_readers(
     random_readers, random_cases = random
     for group, planned_effect in product(groups, effects):
         effect = 0.0 if planned_effect is None else planned_effect
-        bounds = _margin_bounds_around_effect(plan, str(group.keys.get("metric", "")), effect)
+        bounds = _margin_bounds_checked_to_contain_effect(plan, str(group.keys.get("metric", "")), effect)
         precision_of = partial(
             formulas.precision_of_readers,
             group.components,

@@ -177,8 +177,8 @@ def test_values_that_a_user_gives_have_the_names_of_levels():
     frame = pd.DataFrame({"room": [1.0, 2.0, 2.5], "site": ["a", "b", "a"]})
     given = pd.Series([2, 2.5, 1.0, "x"], dtype=object)
     room = coded_variable(frame, "room")
-    assert room.printed_user_names(given) == ["2", "2.5", "1", "x"]
+    assert room.printed_names_of_user_values(given) == ["2", "2.5", "1", "x"]
     assert room.printed_names(room.values) == ["1", "2", "2.5"]
     site = coded_variable(frame, "site")
-    assert site.printed_user_names(pd.Series(["b", 3.0], dtype=object)) == ["b", "3"]
+    assert site.printed_names_of_user_values(pd.Series(["b", 3.0], dtype=object)) == ["b", "3"]
     assert site.printed_names(site.values) == ["a", "b", "a"]

@@ -13,7 +13,7 @@ from scipy.linalg import cho_solve
 from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import Evaluation
 from salstats.stats.models.mixed.information import (
-    covariance_entries,
+    covariance_entry_indicators,
     entry_pair_traces,
     loadings_with_fixed_if_reml,
     random_effect_entry_times_rows,
@@ -51,7 +51,7 @@ def adjusted_covariance(
     The sums are computed for the matrices (V, V_1, ..., V_m) first, since P V P = P and P V V^-1 X = 0. Then
     they are transformed to (V_0, ..., V_m) by V_0 = V - sum of r_i V_i.
     """
-    entries = covariance_entries(terms)
+    entries = covariance_entry_indicators(terms)
     n_entries = len(entries)
     n_coefficients = len(evaluation.cholesky_factor)
     # C = (X'V^-1 X)^-1

@@ -21,27 +21,27 @@ from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_fa
 _ROUNDING = 1e-8
 
 
-class CovarianceEntry(NamedTuple):
-    """A variance or covariance of a term: the position of the term, and the symmetric matrix E."""
+class CovarianceEntryIndicator(NamedTuple):
+    """A variance or covariance of a term: the term's position, and the symmetric indicator matrix E."""
 
     term: int
     matrix: np.ndarray  # (n_effects, n_effects), 1 where the entry stands
 
 
-def covariance_entries(terms: Sequence[RandomTerm]) -> list[CovarianceEntry]:
-    """Return the variances and covariances of the terms, in the order of theta."""
+def covariance_entry_indicators(terms: Sequence[RandomTerm]) -> list[CovarianceEntryIndicator]:
+    """Return the indicator of each variance and covariance of the terms, in the order of theta."""
     entries = []
     for k, term in enumerate(terms):
         for row, column in zip(*term.theta_positions, strict=True):
             matrix = np.zeros((len(term.effects), len(term.effects)))
             matrix[row, column] = 1.0
             matrix[column, row] = 1.0
-            entries.append(CovarianceEntry(k, matrix))
+            entries.append(CovarianceEntryIndicator(k, matrix))
     return entries
 
 
 def random_effect_entry_times_rows(
-    products: Crossproducts, entry: CovarianceEntry, rows_by_random_effect: np.ndarray
+    products: Crossproducts, entry: CovarianceEntryIndicator, rows_by_random_effect: np.ndarray
 ) -> np.ndarray:
     """Return E_r times a matrix with a row for each random effect; rows of other terms become zero."""
     columns = products.term_columns[entry.term]
@@ -67,7 +67,7 @@ def entry_pair_traces(
     products: Crossproducts,
     weighted: WeightedProducts,
     loadings: np.ndarray,
-    entries: Sequence[CovarianceEntry],
+    entries: Sequence[CovarianceEntryIndicator],
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries, (m, m)."""
     n_blocked = products.n_blocked_columns
@@ -98,7 +98,7 @@ def _entry_pair_traces_of_blocked_terms(
     products: Crossproducts,
     weighted: WeightedProducts,
     loadings: np.ndarray,
-    entries: Sequence[CovarianceEntry],
+    entries: Sequence[CovarianceEntryIndicator],
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries of blocked terms.
 
@@ -112,7 +112,7 @@ def _entry_pair_traces_of_blocked_terms(
         loading_products = block_loadings @ block_loadings.transpose(0, 2, 1)
         # E of each entry, arranged as the diagonal blocks (n_blocks, size, size)
         entry_blocks = [
-            batch.block_covariances(_flat_entry_with_zeros_for_other_terms(products, entry))
+            batch.block_covariances(_flat_term_covariances_with_only_entry(products, entry))
             for entry in entries
         ]
         result += _entry_pair_traces_of_blocks(block - loading_products, entry_blocks)
@@ -139,8 +139,8 @@ def _entry_pair_traces_of_blocks(
 def _entry_pair_traces_of_blocked_by_dense_terms(
     products: Crossproducts,
     dense_by_blocked: np.ndarray,
-    blocked_entries: Sequence[CovarianceEntry],
-    dense_entries: Sequence[CovarianceEntry],
+    blocked_entries: Sequence[CovarianceEntryIndicator],
+    dense_entries: Sequence[CovarianceEntryIndicator],
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) for entries r of blocked terms and s of dense ones."""
     result = np.zeros((len(blocked_entries), len(dense_entries)))
@@ -155,7 +155,7 @@ def _entry_pair_traces_of_blocked_by_dense_terms(
 
 
 def _entry_pair_traces_of_dense_terms(
-    products: Crossproducts, dense_by_dense: np.ndarray, entries: Sequence[CovarianceEntry]
+    products: Crossproducts, dense_by_dense: np.ndarray, entries: Sequence[CovarianceEntryIndicator]
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries of dense terms."""
     result = np.zeros((len(entries), len(entries)))
@@ -170,20 +170,24 @@ def _entry_pair_traces_of_dense_terms(
     return result
 
 
-def _flat_entry_with_zeros_for_other_terms(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
+def _flat_term_covariances_with_only_entry(
+    products: Crossproducts, entry: CovarianceEntryIndicator
+) -> np.ndarray:
     """Return E, flattened, at the place of the entry's term, with zeros for the other terms."""
     covariances = [np.zeros(columns.shape[1] ** 2) for columns in products.term_columns]
     covariances[entry.term] = entry.matrix.ravel()
     return np.concatenate(covariances)
 
 
-def _matrix_times_entry(matrix: np.ndarray, entry: CovarianceEntry, columns: np.ndarray) -> np.ndarray:
+def _matrix_times_entry(
+    matrix: np.ndarray, entry: CovarianceEntryIndicator, columns: np.ndarray
+) -> np.ndarray:
     """Return the `columns` (n_levels, n_effects) of a matrix times E_r, (n_rows, n_levels * n_effects)."""
     return np.asarray((matrix[:, columns] @ entry.matrix).reshape(len(matrix), columns.size))
 
 
 def _matrix_times_entry_times_transpose(
-    products: Crossproducts, entry: CovarianceEntry, matrix: np.ndarray
+    products: Crossproducts, entry: CovarianceEntryIndicator, matrix: np.ndarray
 ) -> np.ndarray:
     """Return A E_r A' for a `matrix` A with a column for each of the first columns of Z."""
     columns = products.term_columns[entry.term]
@@ -222,7 +226,7 @@ def deviance_hessian(
     -trace(M Z E_r Z' M Z E_s Z') + 2 c_r'Z'P Z c_s / sigma^2, where M is P for REML, else V^-1. Sigma enters
     the deviance by df log(sigma^2) + rss / sigma^2.
     """
-    entries = covariance_entries(terms)
+    entries = covariance_entry_indicators(terms)
     weighted = evaluation.weighted
     df = evaluation.df
     variance = evaluation.variance

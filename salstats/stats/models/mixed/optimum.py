@@ -126,7 +126,7 @@ class DevianceSearch:
             _with_positive_diagonal(factor) for factor in relative_covariance_factors(theta, self.terms)
         ]
         roots = [
-            _root_without_zero_directions(factor, correlated=term.correlated)
+            _covariance_root_without_zero_directions(factor, correlated=term.correlated)
             for factor, term in zip(relative_factors, self.terms, strict=True)
         ]
         if all(root.shape[1] == len(root) for root in roots):
@@ -197,7 +197,7 @@ def _with_positive_diagonal(relative_factor: np.ndarray) -> np.ndarray:
     return relative_factor * np.where(np.diag(relative_factor) < 0, -1.0, 1.0)
 
 
-def _root_without_zero_directions(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+def _covariance_root_without_zero_directions(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
     """Return a root of Lambda Lambda', (n_effects, rank), without directions of almost no variance."""
     if not correlated:
         return np.asarray(relative_factor[:, np.diag(relative_factor) >= _SMALL_DEVIATION])
@@ -231,16 +231,16 @@ def _deviance_slope_and_zero_variance_direction(
     return float(slopes[0]), null_space @ directions[:, :1]
 
 
-def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
+def _triangular_factor(covariance_root: np.ndarray, *, correlated: bool) -> np.ndarray:
     """Return the lower triangular Lambda with Lambda Lambda' = root root'.
 
-    `root` has shape (n_effects, rank); columns of Lambda beyond the rank are zero.
+    `covariance_root` has shape (n_effects, rank); columns of Lambda beyond the rank are zero.
     """
     if not correlated:
         # Each column of the root belongs to one effect.
-        return np.diag(np.abs(root).sum(axis=1))
-    upper = np.asarray(np.linalg.qr(root.T, mode="r"))
-    lower = np.zeros((len(root), len(root)))
+        return np.diag(np.abs(covariance_root).sum(axis=1))
+    upper = np.asarray(np.linalg.qr(covariance_root.T, mode="r"))
+    lower = np.zeros((len(covariance_root), len(covariance_root)))
     lower[:, : len(upper)] = upper.T
     return _with_positive_diagonal(lower)
 

@@ -9,7 +9,7 @@ from salstats.stats.models.mixed.crossproducts import crossproducts
 from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
 from salstats.stats.models.mixed.information import (
     coefficient_covariance_slopes,
-    covariance_entries,
+    covariance_entry_indicators,
     deviance_hessian,
     theta_and_sigma_covariance,
 )
@@ -56,7 +56,7 @@ def test_second_derivatives_are_those_of_the_gradient(model, reml, sigma):
 
 
 def test_entries_are_symmetric_and_stand_in_the_order_of_theta(model):
-    entries = covariance_entries(model.terms)
+    entries = covariance_entry_indicators(model.terms)
     assert [entry.term for entry in entries] == [0, 0, 0, 1, 1, 1, 2, 2, 3]
     reader = [entry.matrix.tolist() for entry in entries[:3]]
     assert reader == [[[1, 0], [0, 0]], [[0, 1], [1, 0]], [[0, 0], [0, 1]]]
