@@ -59,7 +59,7 @@ def plain_text(column: pd.Series) -> pd.Series:
     return pd.Series(cells, index=column.index, name=column.name)
 
 
-def make_text_plain(frame: pd.DataFrame) -> None:
+def make_arrow_dictionary_text_plain(frame: pd.DataFrame) -> None:
     """Replace each coded column of a frame by its `plain_text`, one by one, so that its memory is freed."""
     names = [name for name in frame.columns if is_arrow_dictionary(frame[name])]
     plain_columns = in_threads(plain_text, (frame[name] for name in names))

@@ -13,7 +13,7 @@ from salstats.coded_text import (
     frame_with_sorted_categories,
     in_threads,
     is_arrow_dictionary,
-    make_text_plain,
+    make_arrow_dictionary_text_plain,
     plain_text,
     sorted_dictionary,
     sorted_distinct_values,
@@ -88,7 +88,7 @@ def test_only_dictionaries_of_text_are_coded():
 
 def test_coded_columns_of_a_frame_become_text_in_place():
     frame = pd.DataFrame({"site": pd.Series(["b", None], dtype=pd.ArrowDtype(CODED)), "n": [1, 2]})
-    make_text_plain(frame)
+    make_arrow_dictionary_text_plain(frame)
     assert frame["site"].dtype == TEXT
     assert frame["site"].isna().tolist() == [False, True]
     assert frame["n"].tolist() == [1, 2]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, further_names_count_text
-from salstats.coded_text import make_text_plain
+from salstats.coded_text import make_arrow_dictionary_text_plain
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     KEY_COLUMNS,
@@ -162,7 +162,7 @@ def read_scores(
         table = read_table_with_coded_text(file, options)
         frame, row_numbers = arrange_scores(table, layout, file_method, file_metric, joined_columns)
         if len(files) > 1:
-            make_text_plain(frame)
+            make_arrow_dictionary_text_plain(frame)
         frames.append(frame)
         origins.append(_file_and_row_of_each_score(file, row_numbers))
     if len(files) > 1:
@@ -181,13 +181,13 @@ def read_scores(
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
 
     if scale is not None:
-        make_text_plain(scores)
+        make_arrow_dictionary_text_plain(scores)
         warn_of_two_scales(scores, location)
         scores = _scores_multiplied_by_scale(scores, scale)
         codes = codes.with_scores(scores["score"])
     warn_of_doubtful_scores(codes, location)
     del codes
-    make_text_plain(scores)
+    make_arrow_dictionary_text_plain(scores)
     return join_tables(scores, joined_tables, layout) if joined_tables else scores
 
 

@@ -15,7 +15,7 @@ from salstats.coded_text import (
     as_arrow_dictionary,
     frame_with_sorted_categories,
     is_arrow_dictionary,
-    make_text_plain,
+    make_arrow_dictionary_text_plain,
     plain_text,
     sorted_distinct_values,
 )
@@ -575,7 +575,7 @@ def read_table(
     row, unless `may_be_empty`.
     """
     table = read_table_with_coded_text(path, options, may_be_empty=may_be_empty)
-    make_text_plain(table.cells)
+    make_arrow_dictionary_text_plain(table.cells)
     return table
 
 

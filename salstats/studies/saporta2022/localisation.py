@@ -54,13 +54,17 @@ def table_1_mean_iou_and_hit_rate(frames: StudyFrames) -> ItemResult:
     inference = frames.inference
     scores = metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")
     estimates = means(scores, inference)
-    differences = None
+    percent_decreases = None
     if {MAPS, PEOPLE} <= frames.available:
-        differences = decreases(scores, inference)
+        percent_decreases = decreases(scores, inference)
     return ItemResult(
         estimates,
         ss.table_estimates(
-            estimates, differences=differences, exclude=_human_if_present(estimates), n=True, labels=LABELS
+            estimates,
+            differences=percent_decreases,
+            exclude=_human_if_present(estimates),
+            n=True,
+            labels=LABELS,
         ),
         ss.plot_intervals(estimates, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
@@ -80,7 +84,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
         metrics.append("hit")
     scores = metric_rows(rows_of_main_and_people(frames, frames.scores), *metrics)
     estimates = means(scores, inference)
-    differences = decreases(scores, inference)
+    percent_decreases = decreases(scores, inference)
     areas = auroc_by_task_or_none(frames)
     frame = estimates
     # The AUROC stands in the frame and behind the names of the tasks, where it is known.
@@ -94,8 +98,8 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
         note += "; in parentheses the AUROC of the classifier"
     return ItemResult(
         frame,
-        ss.table_estimates(estimates, differences=differences, labels=LABELS),
-        plot_upright(estimates, differences, areas, method=frames.main_method, labels=LABELS),
+        ss.table_estimates(estimates, differences=percent_decreases, labels=LABELS),
+        plot_upright(estimates, percent_decreases, areas, method=frames.main_method, labels=LABELS),
         note=f"{note}; {estimate_note(inference, hits=True)}",
     )
 
@@ -152,18 +156,18 @@ def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
     assert frames.tuned is not None
     scores = metric_rows(rows_of_main_and_people(frames, frames.tuned), "iou")
     estimates = means(scores, inference)
-    differences = None
+    percent_decreases = None
     if PEOPLE in frames.available:
-        differences = decreases(scores, inference)
+        percent_decreases = decreases(scores, inference)
     source = "as given"
     if frames.threshold_source == "tuned":
         source = f"chosen on the validation study{end_of_note_on_cases_also_tuned_on(frames)}"
     return ItemResult(
         estimates,
         ss.table_estimates(
-            estimates, differences=differences, exclude=_human_if_present(estimates), labels=LABELS
+            estimates, differences=percent_decreases, exclude=_human_if_present(estimates), labels=LABELS
         ),
-        ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
+        ss.plot_intervals(estimates, decrease=percent_decreases, labels=LABELS),
         note=f"thresholds {source}{_smoothed_for_otsu_only_note_ending(frames)}; {estimate_note(inference)}",
     )
 
@@ -251,9 +255,9 @@ def means_by_method_and_model(frames: StudyFrames) -> ItemResult:
         people_of_models = [people.assign(model=model) for model in model_names]
         scores = pd.concat([maps, *people_of_models], ignore_index=True)
     estimates = means(scores, inference, (*by, "method"))
-    differences = None
+    percent_decreases = None
     if PEOPLE in frames.available:
-        differences = _decreases_by_model_task_and_method(scores, inference, model_names)
+        percent_decreases = _decreases_by_model_task_and_method(scores, inference, model_names)
     compared_column = "method"
     if len(model_names) > 1:
         compared_column = "model"
@@ -261,7 +265,7 @@ def means_by_method_and_model(frames: StudyFrames) -> ItemResult:
         estimates,
         rows=tuple(by[1:]),
         groups="metric",
-        differences=differences,
+        differences=percent_decreases,
         exclude=_human_if_present(estimates),
         labels=LABELS,
         bold=compared_column,
@@ -294,7 +298,10 @@ def _model_figure(estimates: pd.DataFrame, model_names: Sequence[str]) -> Figure
 
 
 def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
-    """Extended Data 7: an ensemble, and its single trainings in the place of methods."""
+    """Extended Data 7: means of an ensemble and of its single trainings, which stand in the place of methods.
+
+    The table marks trainings by their percentage decrease from the ensemble.
+    """
     inference = frames.inference
     rows = metric_rows(frames.scores, "iou", "hit")
     rows = rows[rows["method"] == frames.main_method]
@@ -305,10 +312,10 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
     rows = rows.assign(method=names).reset_index(drop=True)
     rows = rows.drop(columns=["model", "seed"])
     estimates = means(rows, inference)
-    differences = decreases(rows, inference, ENSEMBLE)
+    percent_decreases = decreases(rows, inference, ENSEMBLE)
     return ItemResult(
         estimates,
-        ss.table_estimates(estimates, differences=differences, labels=LABELS),
+        ss.table_estimates(estimates, differences=percent_decreases, labels=LABELS),
         ss.plot_intervals(estimates, reference=ENSEMBLE, labels=LABELS),
         note=estimate_note(inference, hits=True),
     )
