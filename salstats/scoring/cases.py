@@ -126,8 +126,8 @@ class Finding:
 class PredictionTruthComparison:
     """Prediction and truth of one case, task and series: the inputs of kernels, each made once.
 
-    The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `peak`, `peaks` and `saliency` have the
-    names of inputs of kernels (`metrics.records.NEEDS`).
+    The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `marked_points_or_peak`,
+    `marked_points_or_peaks` and `saliency` have the names of inputs of kernels (`metrics.records.NEEDS`).
     """
 
     def __init__(
