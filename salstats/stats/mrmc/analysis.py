@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from salstats.checks import as_generator, check_choice, check_count
+from salstats.checks import as_generator, check_choice, check_count, quoted
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.stats.engine.grouping import (
     check_one_metric,
@@ -162,14 +162,20 @@ def _analyse_groups(
     rows_of_groups: Sequence[NDArray[np.integer]],
     options: MrmcOptions,
 ) -> Iterator[GroupFigures]:
-    """Yield the figures of each group; after the last one, warn about groups with different cases."""
+    """Yield the figures of each group; after the last one, warn about readings that are missing."""
     incomplete = []
     numbers_incomplete = []
     different_cases = []
     numbers_shared = []
+    left_out = []
+    names_left_out = []
     for group, rows in enumerate(rows_of_groups):
         study = checked_reader_study_of_group(all_readings, rows, options.figure)
         readings = study.readings
+        if study.undefined_methods or study.undefined_readers:
+            names = study.undefined_methods + study.undefined_readers
+            left_out.append(Message(group_label(keys, group), f": {quoted(names)}"))
+            names_left_out.extend(names)
         if study.design.startswith(UNBALANCED):
             n_incomplete = np.count_nonzero(~readings.is_read.all(axis=1))
             incomplete.append(
@@ -191,6 +197,14 @@ def _analyse_groups(
         values = options.figure.jackknifed_figures(readings).figures
         covariance = options.covariance.kernel(readings, options.figure, options.bootstrap)
         yield GroupFigures(study, values, covariance)
+    if left_out:
+        warn(
+            "methods or readers without any defined score are left out (",
+            joined_group_labels(left_out),
+            ")",
+            column="score",
+            value=names_left_out,
+        )
     if incomplete:
         warn(
             "cases lack readings of some reader with some method (",

@@ -41,6 +41,10 @@ class ReaderStudy:
     n_shared: int
     #: Cases that are read with any method.
     n_any: int
+    #: Names of methods without any defined score, which are left out.
+    undefined_methods: list[str]
+    #: Names of readers without any defined score, who are left out.
+    undefined_readers: list[str]
 
     @property
     def methods_have_different_cases(self) -> bool:
@@ -193,6 +197,8 @@ def checked_reader_study_of_group(
         units=np.unique(unit_of_case[is_read_case], return_inverse=True)[1],
         positive=truth[is_read_case] == 1,
     )
+    all_methods = _names_in_code_order(frame["method"], rows, method_of_row)
+    all_readers = _names_in_code_order(frame["reader"], rows, reader_of_row)
     is_read_row = is_read_cell[cell_of_row]
     method_of_row = method_of_row[is_read_row]
     methods = _names_in_code_order(frame["method"], rows[is_read_row], method_of_row)
@@ -216,6 +222,8 @@ def checked_reader_study_of_group(
         n_read=read_with_method.sum(axis=0),
         n_shared=int(read_with_method.all(axis=1).sum()),
         n_any=len(read_with_method),
+        undefined_methods=[name for name in all_methods if name not in methods],
+        undefined_readers=[name for name in all_readers if name not in readers],
     )
 
 

@@ -70,3 +70,12 @@ def test_the_error_of_a_mean_is_that_of_the_readers_of_its_method(rated):
         variance = wide.mean(axis=0).var(ddof=1) / n_readers + max(cov2, 0)
         assert found.loc[method, "estimate"] == pytest.approx(wide.mean())
         assert found.loc[method, "std_error"] == pytest.approx(np.sqrt(variance))
+
+
+@pytest.mark.parametrize(("column", "name"), [("method", "C"), ("reader", "f")])
+def test_methods_and_readers_without_any_score_are_named_as_left_out(rated, column, name):
+    first = rated[rated[column] == rated[column].iloc[0]]
+    undefined = first.assign(**{column: name}, score=np.nan)
+    with warns(column="score", value=[name]):
+        found = ss.mrmc(pd.concat([rated, undefined], ignore_index=True))
+    pd.testing.assert_frame_equal(found, ss.mrmc(rated))
