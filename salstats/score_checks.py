@@ -134,7 +134,7 @@ def warn_of_ranges(
         if metric is None:
             continue
         rows = np.flatnonzero(metric_codes == code)
-        _warn_of_range(
+        _warn_if_scores_outside_range(
             MetricScores(metric, str(metric_names[int(code)]), scores[rows], frame_name), rows, row_name
         )
 
@@ -147,10 +147,10 @@ def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame_nam
             continue
         values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
         scores = MetricScores(metric, column, values, frame_name, column)
-        _warn_of_range(scores, np.arange(len(table)), lambda row: f"row {row} of {frame_name}")
+        _warn_if_scores_outside_range(scores, np.arange(len(table)), lambda row: f"row {row} of {frame_name}")
 
 
-def _warn_of_range(scores: MetricScores, rows: np.ndarray, row_name: RowName) -> None:
+def _warn_if_scores_outside_range(scores: MetricScores, rows: np.ndarray, row_name: RowName) -> None:
     """Warn of a metric's scores outside its range; `rows` are their places in the frame."""
     outside = np.flatnonzero(scores.is_outside_range)
     if not outside.size:

@@ -121,10 +121,10 @@ def fixation_density(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray
         block = slice(start, start + _BLOCK)
         points = fixations.points[block]
         sd = fixations.sd[block]
-        row_profiles = _gaussian_densities_on_screen(
+        row_profiles = _gaussian_densities_with_0_off_screen(
             height, points[:, _ROW], sd[:, _ROW], screen[block][:, _ROW_EDGES]
         )
-        col_profiles = _gaussian_densities_on_screen(
+        col_profiles = _gaussian_densities_with_0_off_screen(
             width, points[:, _COL], sd[:, _COL], screen[block][:, _COL_EDGES]
         )
         row_profiles *= weight[block]
@@ -144,7 +144,7 @@ def fixation_density(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray
     return density
 
 
-def _gaussian_densities_on_screen(
+def _gaussian_densities_with_0_off_screen(
     n_pixels: int, mean: np.ndarray, sd: np.ndarray, screen_edges: np.ndarray
 ) -> np.ndarray:
     """Return each fixation's Gaussian density along one axis, shape (n_pixels, n_fixations); 0 off screen.

@@ -190,7 +190,7 @@ def read_folders(
     }
     if folder is not None:
         named = {option: path for option, path in paths.items() if path is not None}
-        paths = {**paths, **_path_by_option(Path(folder), named), **named}
+        paths = {**paths, **_path_or_folders_by_method_by_option(Path(folder), named), **named}
     consensus = None
     if isinstance(truth, str) and truth in CONSENSUS_RULES:
         consensus = truth
@@ -243,7 +243,7 @@ def recognise(folder: Path) -> bool:
     return has_predictions and (folder / "truth").is_dir()
 
 
-def _path_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any]:
+def _path_or_folders_by_method_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any]:
     """Return the paths of a study that lie in one folder, by the option of `read_folders` that takes them.
 
     Maps and masks are passed over where `named_options` has them.

@@ -148,7 +148,7 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
                 f"{file}: its pixels are {image.mode}; save it in grey or RGB", path=file, value=image.mode
             )
         if image.mode in GREY_MODES and "transparency" not in image.info:
-            return _grey_pixels(file, image)
+            return _checked_pixels_of_grey_image(file, image)
         if image.mode == "RGB" and "transparency" not in image.info:
             return np.array(image)
         pixels = _checked_opaque_rgb(file, image)
@@ -202,7 +202,7 @@ def _grey_or_rgb(path: Path, image: Any) -> np.ndarray:
     """Return the pixels of an image: of a grey one (M, N) as the file has them, of a colour one (M, N, 3)."""
     _refuse_16_bits_that_pillow_changes(path, image)
     if image.mode in GREY_MODES and "transparency" not in image.info:
-        return _grey_pixels(path, image)
+        return _checked_pixels_of_grey_image(path, image)
     pixels = _checked_opaque_rgb(path, image)
     if (pixels[..., 1:] != pixels[..., :1]).any():
         return pixels
@@ -239,7 +239,7 @@ def _refuse_16_bits_that_pillow_changes(path: Path, image: Any) -> None:
         )
 
 
-def _grey_pixels(path: Path, image: Any) -> np.ndarray:
+def _checked_pixels_of_grey_image(path: Path, image: Any) -> np.ndarray:
     """Return the numbers of a grey image; raise where Pillow's numbers would differ from the file's."""
     tags = getattr(image, "tag_v2", {})
     # where the largest number is black, Pillow inverts images of 1 and 8 bits, but not others

@@ -138,7 +138,7 @@ def read_map_folder(
         # a truth without cases, so that all other cases are read
         true_masks = ValuesByCaseAndTask(root, {}, {})
     human_masks = list(masks_of_readers.values())
-    _check_cases_in_common(rows, true_masks, human_masks, root)
+    _check_cases_in_common_with_truth(rows, true_masks, human_masks, root)
     if tasks is None:
         _check_any_task_in_truth(rows, true_masks, root)
     study_tasks = _tasks_to_read(tasks, rows, [true_masks, *human_masks], root)
@@ -210,11 +210,11 @@ def _case_of_rows(
 
 
 def _image_shape(
-    case: str, rows: Sequence[MapRow], mask_files: Sequence[ValuesByCaseAndTask], folder: Path
+    case: str, rows: Sequence[MapRow], human_masks: Sequence[ValuesByCaseAndTask], folder: Path
 ) -> tuple[int, int]:
     """Return the (height, width) of a case in masks or rows; raise where none has it, or two differ."""
     shapes: list[tuple[tuple[int, int], Path | MapRow]] = []
-    shapes += [(masks.shapes[case], masks.file) for masks in mask_files if case in masks.shapes]
+    shapes += [(masks.shapes[case], masks.file) for masks in human_masks if case in masks.shapes]
     shapes += [(row.shape, row) for row in rows if row.shape is not None]
     shape: tuple[int, int] | None = _agreed_value(
         shapes, folder, f"the (height, width) of the image of case {case!r}"
@@ -434,12 +434,12 @@ def _mask_path_by_reader(folder: Path) -> dict[str, Path]:
 def _tasks_to_read(
     tasks: Sequence[str] | None,
     rows: Sequence[MapRow],
-    mask_files: Sequence[ValuesByCaseAndTask],
+    human_masks: Sequence[ValuesByCaseAndTask],
     folder: Path,
 ) -> tuple[str, ...]:
     """Return the tasks to read; by default those of the table in its order, then others by name."""
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
-    tasks_of_masks = {task for masks in mask_files for task in masks.tasks()}
+    tasks_of_masks = {task for masks in human_masks for task in masks.tasks()}
     available = (*tasks_of_maps, *sorted(tasks_of_masks.difference(tasks_of_maps)))
     return selected_names(tasks, available, "task", folder)
 
@@ -465,17 +465,17 @@ def _check_any_task_in_truth(rows: Sequence[MapRow], truth: ValuesByCaseAndTask,
     warn(message, **facts)
 
 
-def _check_cases_in_common(
+def _check_cases_in_common_with_truth(
     rows: Sequence[MapRow],
     truth: ValuesByCaseAndTask,
-    mask_files: Sequence[ValuesByCaseAndTask],
+    human_masks: Sequence[ValuesByCaseAndTask],
     folder: Path,
 ) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
     table = folder / TABLE_FILE
     cases_with_map = {row.key.case for row in rows}
     check_cases_in_common(cases_with_map, truth.values, table, truth.file)
-    for masks in mask_files:
+    for masks in human_masks:
         check_cases_in_common(masks.values, truth.values, masks.file, truth.file)
     if rows:
         without_map = [case for case in truth.values if case not in cases_with_map]
@@ -489,7 +489,7 @@ def _check_cases_in_common(
             )
     # a case with its image's size in its rows needs no mask: its image shows none of the findings
     cases_without_size = {row.key.case for row in rows if row.shape is None}
-    cases_of_people = {case for masks in mask_files for case in masks.values}
+    cases_of_people = {case for masks in human_masks for case in masks.values}
     without_truth = sorted((cases_of_people - set(truth.values)) & cases_without_size)
     if without_truth and truth.values:
         warn(

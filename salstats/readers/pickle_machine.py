@@ -181,7 +181,7 @@ class _Unpickler(_PythonUnpickler):
             )
         self.stack[-1] = function(*arguments)
 
-    def complete_pending(self) -> None:
+    def pop_state_and_build_pending_below(self) -> None:
         """Pop a state, and replace the pending array or element type below it by the completed one."""
         state = self.stack.pop()
         pending = self.stack[-1]
@@ -248,7 +248,7 @@ _FUNCTIONS: dict[int, Callable[[_Unpickler], None]] = {
         for name in _ALLOWED_INSTRUCTIONS
     },
     _BYTE_OF_INSTRUCTION["REDUCE"]: _Unpickler.call_function,
-    _BYTE_OF_INSTRUCTION["BUILD"]: _Unpickler.complete_pending,
+    _BYTE_OF_INSTRUCTION["BUILD"]: _Unpickler.pop_state_and_build_pending_below,
     _BYTE_OF_INSTRUCTION["SETITEM"]: _Unpickler.set_dict_item,
     _BYTE_OF_INSTRUCTION["SETITEMS"]: _Unpickler.set_dict_items,
     _BYTE_OF_INSTRUCTION["DICT"]: _Unpickler.push_dict_of_items_above_mark,

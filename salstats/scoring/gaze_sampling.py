@@ -212,7 +212,9 @@ def _sampled_values_of_each_case(
     if bias is None and "sauc" in names:
         bias = center_bias_of_recordings(study, jobs=1)
     for case in selected:
-        sampler = _CaseSampler(case, rule, bias, distinct_sizes, n_replicates, generator_by_case[case.case])
+        sampler = _CasePixelSampler(
+            case, rule, bias, distinct_sizes, n_replicates, generator_by_case[case.case]
+        )
         yield sampler.sampled_values()
 
 
@@ -227,7 +229,7 @@ class _DrawnPixels:
     negatives: dict[str, np.ndarray]
 
 
-class _CaseSampler:
+class _CasePixelSampler:
     """Truths of one case and the pixels drawn from them, which serve all maps."""
 
     def __init__(

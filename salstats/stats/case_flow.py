@@ -19,7 +19,7 @@ from salstats.frames import (
 from salstats.stats.engine.comparisons import pair_rows
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
-from salstats.stats.engine.score_reasons import missing_reasons
+from salstats.stats.engine.score_reasons import reasons_of_undefined_scores
 
 #: Stages in their order.
 FILE = "file"
@@ -121,7 +121,7 @@ def case_flow(
     expected = _row_numbers_of_expected_scores(codes, reference)
     branch_keys = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
     branch_codes, keys = index_groups(ColumnCodes(branch_keys.reset_index(drop=True)), columns)
-    reason_of_row = missing_reasons(scores)
+    reason_of_row = reasons_of_undefined_scores(scores)
     counts_of_whole_file = _distinct_code_counts_and_n_rows(counted_codes, np.arange(len(scores)))
     rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **counts_of_whole_file}]
     for code, key in enumerate(keys.to_dict("records")):

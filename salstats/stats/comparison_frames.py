@@ -273,7 +273,7 @@ def _means_pairs_and_verdict_columns(
         "n_pairs": paired_target.n_pairs,
     }
     metric_of_row = metric_of_each_key(target.keys, scores)
-    columns |= verdict_column_and_any_margin_columns(
+    columns |= lower_or_higher_verdict_and_any_margin_columns(
         reported, reference_mean, method_mean, metric_of_row, margin
     )
     if reported.conf_set is not None:
@@ -383,7 +383,7 @@ def options_for_binary_scores_only(options: Options, test: str) -> list[tuple[st
     return choices
 
 
-def verdict_column_and_any_margin_columns(
+def lower_or_higher_verdict_and_any_margin_columns(
     estimates: InferredEstimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,

@@ -158,7 +158,7 @@ def rank_agreement(
         row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
         if orders is not None:
             row |= _tau_limit_columns(rankings, shared, orders[first], orders[second])
-        rows.append(_tau_and_drawn_tau_columns(rankings, shared) | row)
+        rows.append(_tau_column_and_summary_columns_of_drawn_tau(rankings, shared) | row)
         key = rankings.group_keys[other_groups].iloc[first].to_dict()
         keys.append({**key, over: first_name, f"other_{over}": second_name})
     if not rows:
@@ -229,7 +229,9 @@ def _method_names_of_rows(rankings: ValuesToRank) -> np.ndarray:
     return rankings.keys["method"].astype("object").to_numpy()
 
 
-def _tau_and_drawn_tau_columns(rankings: ValuesToRank, shared: _SharedMethods) -> dict[str, float]:
+def _tau_column_and_summary_columns_of_drawn_tau(
+    rankings: ValuesToRank, shared: _SharedMethods
+) -> dict[str, float]:
     """Return columns of tau between the rankings of two groups, and of its distribution over the draws."""
     first_ranks, first_drawn = rankings.ranks_and_replicate_ranks(shared.first_rows)
     second_ranks, second_drawn = rankings.ranks_and_replicate_ranks(shared.second_rows)

@@ -27,7 +27,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
     """Yield sentences on few units, missing limits, undefined replicates and intervals of width 0."""
     rests_on_few = _rests_on_few_units(estimates)
     if rests_on_few.any():
-        yield _few_units_sentence(estimates, rests_on_few, wording)
+        yield _sentence_on_intervals_of_few_units(estimates, rests_on_few, wording)
     has_no_interval = estimates.has_estimate & ~estimates.has_estimate_and_both_limits
     if has_no_interval.any():
         reason = ""
@@ -86,7 +86,9 @@ def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
     return is_few & estimates.has_estimate_and_both_limits
 
 
-def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording: Wording) -> str:
+def _sentence_on_intervals_of_few_units(
+    estimates: Estimates, rests_on_few: np.ndarray, wording: Wording
+) -> str:
     """Return how few units intervals rest on, and the consequences for P values and averages."""
     n_units = counted_range(estimates.numbers("n_units")[rests_on_few], wording.unit)
     consequence = "they are likely too narrow"

@@ -194,7 +194,11 @@ def table_estimates(
         directions = dict.fromkeys(means.distinct_values("metric"), "larger")
     keys = _table_keys(means)
     placement = choose_placement(
-        means, keys, _given_rows_or_contrast_levels(means, rows, columns, groups), columns, groups
+        means,
+        keys,
+        _row_columns_or_both_level_columns_without_options(means, rows, columns, groups),
+        columns,
+        groups,
     )
     grid = frame_row_grid(_frame_with_terms_as_printed(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
@@ -275,7 +279,7 @@ def _table_keys(estimates: Estimates) -> list[str]:
     return keys
 
 
-def _given_rows_or_contrast_levels(
+def _row_columns_or_both_level_columns_without_options(
     estimates: Estimates, rows: Columns, columns: Columns, groups: Columns
 ) -> Columns:
     """Return the columns that stand as rows: without options, both levels of contrasts of all pairs.

@@ -115,7 +115,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
             groups=(LabelAxis.GROUP,), rows=(LabelAxis.HEADING,), columns=arrangement.columns
         )
     shared_headings = _headings_above_all_columns(table)
-    labels = _axis_labels(
+    labels = _distinct_labels_and_positions_by_axis(
         table, n_shared=len(shared_headings), rows_become_columns=arrangement.columns == (LabelAxis.ROW,)
     )
     sources = _source_cell_by_position(table, arrangement, labels)
@@ -190,7 +190,9 @@ def _headings_above_all_columns(table: Table) -> list[str]:
     return shared
 
 
-def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> dict[LabelAxis, AxisLabels]:
+def _distinct_labels_and_positions_by_axis(
+    table: Table, *, n_shared: int, rows_become_columns: bool
+) -> dict[LabelAxis, AxisLabels]:
     """Return the labels of a table on each axis, without the `n_shared` headings above all columns."""
     groups = table.groups or [""] * len(table.stub)
     return {

@@ -191,7 +191,9 @@ def models_to_columns(
     _check_cells_hold_one_estimate(frame, headings, rows_of_table)
 
     ordered_texts = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
-    ordered_texts["grouping"] = _ordered_grouping_texts(estimates, levels["grouping"], column_keys, labels)
+    ordered_texts["grouping"] = _distinct_model_texts_in_label_order(
+        estimates, levels["grouping"], column_keys, labels
+    )
 
     def sort_key(heading: Key) -> list[int]:
         """Return the position of the text of each level among the texts of that level."""
@@ -230,7 +232,7 @@ def _check_cells_hold_one_estimate(
         )
 
 
-def _ordered_grouping_texts(
+def _distinct_model_texts_in_label_order(
     estimates: Estimates, grouping_texts: Sequence[str], column_keys: Sequence[str], labels: Labels
 ) -> list[str]:
     """Return the distinct texts of grouping values in the order of labels, those of gap models last."""

@@ -21,7 +21,7 @@ from salstats.display.text.format import (
     p_value_adjusted_if_any,
 )
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import covariate_units_texts
+from salstats.display.text.terms import covariate_units_text_of_each_row
 from salstats.display.text.vocabulary import limits_name_without_level
 
 
@@ -72,7 +72,7 @@ def inline_text(
     if has_coefficients(rescaled):
         rescaled = coefficients_per_power_of_ten_units(rescaled)
     rows = rescaled.frame.to_dict("records")
-    units = covariate_units_texts(rescaled, Labels(frame=rescaled.frame))
+    units = covariate_units_text_of_each_row(rescaled, Labels(frame=rescaled.frame))
     texts = []
     for row, units_of_row in zip(rows, units, strict=True):
         texts.append(_inline_row_text(row, digits, style, p_name, units_of_row))

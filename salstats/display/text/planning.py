@@ -306,7 +306,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
         return f"by the {distribution} distribution{spread}{inference}"
     error = fixed_text(100 * plan["mc_error"].max(), 1)
     details = f"Monte-Carlo standard error at most {error} percentage points"
-    analysis = _interval_or_test_label(plan)
+    analysis = _label_of_interval_or_test_used(plan)
     if analysis:
         details = f"{analysis}; {details}"
     return (
@@ -315,7 +315,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
     )
 
 
-def _interval_or_test_label(plan: pd.DataFrame) -> str:
+def _label_of_interval_or_test_used(plan: pd.DataFrame) -> str:
     """Return the interval or the test of simulated studies, "" where rows have different tests."""
     if rows_differ_in_test(plan):
         return ""

@@ -321,7 +321,7 @@ def only_term_text(single_term_estimates: Estimates, labels: Labels) -> str:
     return distinct_term_and_factor_rows(single_term_estimates, labels)[-1].full_text
 
 
-def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
+def covariate_units_text_of_each_row(estimates: Estimates, labels: Labels) -> list[str]:
     """Return the number of covariate units that each row's estimate is for: "per 1,000 mm²", "" for one."""
     if not estimates.distinct_values(COVARIATE_UNITS):
         return [""] * len(estimates)

@@ -27,11 +27,14 @@ METRIC_OPTION_COLUMNS = (
 SEVERAL = "several"
 
 
-def missing_reasons(scores: pd.DataFrame, *, only_where_undefined: bool = True) -> np.ndarray:
-    """Return the reason why the score of each row is undefined, or would be; "" for defined scores.
+def reasons_of_undefined_scores(scores: pd.DataFrame) -> np.ndarray:
+    """Return the reason why the score of each row is undefined, "" for defined scores."""
+    is_undefined = scores["score"].isna().to_numpy(dtype=bool)
+    return np.where(is_undefined, _reasons_if_undefined(scores), "")
 
-    Without `only_where_undefined` the scores are ignored, and rows with a defined score also have a reason.
-    """
+
+def _reasons_if_undefined(scores: pd.DataFrame) -> np.ndarray:
+    """Return the reason that the score of each row would have if it was undefined; scores are ignored."""
     row_reasons = np.full(len(scores), UNDEFINED, dtype=object)
     if "label" in scores.columns:
         is_negative = (scores["label"] == 0).to_numpy(dtype=bool, na_value=False)
@@ -40,17 +43,14 @@ def missing_reasons(scores: pd.DataFrame, *, only_where_undefined: bool = True) 
         is_filled = scores["reason"].notna() & scores["reason"].ne("")
         has_reason = is_filled.to_numpy(dtype=bool, na_value=False)
         row_reasons[has_reason] = scores["reason"][has_reason].astype(TEXT).to_numpy(dtype=object)
-    if not only_where_undefined:
-        return row_reasons
-    is_undefined = scores["score"].isna().to_numpy(dtype=bool)
-    return np.where(is_undefined, row_reasons, "")
+    return row_reasons
 
 
 def is_row_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
     """Mask the rows whose own finding is absent by label or reason, even if they have a score."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
-    return np.isin(missing_reasons(scores, only_where_undefined=False), ABSENT_REASONS)
+    return np.isin(_reasons_if_undefined(scores), ABSENT_REASONS)
 
 
 def is_missing_for_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:

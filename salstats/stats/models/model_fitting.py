@@ -324,7 +324,7 @@ def _fit_group(
         solve = partial(family.solve, sampling=sampling.weights_with_mean_one(rows))
     solution = _solve(design, replace(family, solve=solve), label, notes)
     if units and solution is not None and isinstance(solution.inference, MixedInference):
-        _note_units_without_effect(units, solution.inference, rows, label, inference_notes)
+        _note_units_without_random_effect(units, solution.inference, rows, label, inference_notes)
     if solution is not None and isinstance(solution.inference, MixedInference):
         _note_case_covariates_without_case_effect(
             formula_data, solution.inference, rows, label, inference_notes
@@ -553,7 +553,7 @@ def _note_repeats(units: Units, rows: NDArray[np.integer], label: Message, notes
         )
 
 
-def _note_units_without_effect(
+def _note_units_without_random_effect(
     units: Units, inference: MixedInference, rows: NDArray[np.integer], label: Message, notes: Notes
 ) -> None:
     """Note a mixed model without a random effect that the rows of a unit share."""

@@ -14,9 +14,9 @@ from salstats.errors import SalstatsWarning
 from salstats.jobs import results_by_batch
 from salstats.stats.comparison_frames import (
     infer_and_test,
+    lower_or_higher_verdict_and_any_margin_columns,
     options_without_binary_defaults_for_flips,
     test_name_of_each_row,
-    verdict_column_and_any_margin_columns,
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
@@ -101,7 +101,7 @@ class Plan:
             "conf_high": estimates.conf_high,
             "p_value": test_result.p_value,
         }
-        columns |= verdict_column_and_any_margin_columns(
+        columns |= lower_or_higher_verdict_and_any_margin_columns(
             estimates, reference_mean, method_mean, metrics, self.margin
         )
         return pd.DataFrame(columns)

@@ -147,7 +147,7 @@ def means_maker(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | N
         rows = recordings.means[recordings.means["metric"].isin(metrics)]
         if rows.empty:
             return None
-        estimates = _stack_intervals(rows)
+        estimates = _rows_with_study_limits_and_rows_with_clustered_limits(rows)
         names = printed_row_names(estimates)
         columns = ["metric", "task", "method", "term", *_estimate_columns(estimates)]
         # The figure has a row for each method and a colour for each kind of interval.
@@ -310,7 +310,7 @@ def _study_table(number: str, rows: pd.DataFrame, note: str = "") -> ItemResult:
 
 def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
     """Make a table of estimates with both intervals in the layout of one of the study's tables."""
-    frame = with_no_mixing_as_missing(_stack_intervals(rows))
+    frame = with_no_mixing_as_missing(_rows_with_study_limits_and_rows_with_clustered_limits(rows))
     keys = list(layout.keys)
     if frame["mixing"].isna().all() and "mixing" in keys:
         keys.remove("mixing")
@@ -341,7 +341,7 @@ def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
     return table
 
 
-def _stack_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+def _rows_with_study_limits_and_rows_with_clustered_limits(rows: pd.DataFrame) -> pd.DataFrame:
     """Stack rows with the study's interval on those with cases as clusters; `limits` names the interval."""
     published = rows.assign(
         limits=STUDY_INTERVAL, conf_low=rows["study_conf_low"], conf_high=rows["study_conf_high"]

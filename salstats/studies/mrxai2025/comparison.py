@@ -336,7 +336,7 @@ def sensitivity_to_failures(comparison: ToolComparison) -> ItemResult:
     rows = estimates_without_failures_and_at_worst(compared, comparison.options, comparison.diagonals)
     figure = None
     if _is_difference_changed_by_failures(rows).any():
-        figure = _changed_differences_figure(rows, comparison)
+        figure = _figure_of_differences_changed_by_treating_failures(rows, comparison)
     is_failed = case_and_tool_rows_with_failure_flags(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
     return ItemResult(
@@ -440,7 +440,9 @@ def _verdict_change_text(row: Any) -> str:
     return f"{row.verdict} {_ARROW} {row.worst_verdict}"
 
 
-def _changed_differences_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
+def _figure_of_differences_changed_by_treating_failures(
+    rows: pd.DataFrame, comparison: ToolComparison
+) -> Figure:
     """Plot the differences that failures change, a panel for each metric that fits on the page."""
     names = comparison.names
     changed = rows[_is_difference_changed_by_failures(rows)]

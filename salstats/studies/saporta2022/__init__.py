@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.covariates import (
 from salstats.studies.saporta2022.example_cases import (
     example_cases_by_iou,
     figure_1_case_of_median_iou,
-    figure_3_extreme_findings,
+    figure_3_findings_with_extreme_features,
 )
 from salstats.studies.saporta2022.file_scoring import add_options, read_unscored_study, score_and_tune
 from salstats.studies.saporta2022.localisation import (
@@ -188,7 +188,7 @@ ITEMS = (
               slice="as each item"),
     StudyItem("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1_case_of_median_iou,
               needs=(MAPS, PICTURES)),
-    StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3_extreme_findings,
+    StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3_findings_with_extreme_features,
               needs=(SHAPES,), part_needs=(*FEATURES, PICTURES), slice=_TRUE_FINDINGS),
     StudyItem("examples", "Examples picked by IoU", example_cases_by_iou, needs=(MAPS, PICTURES)),
 )  # fmt: skip
@@ -212,7 +212,9 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         raise SalstatsError(Setting("full_scores"), " belongs to ", Setting("scores"))
     unscored = read_unscored_study(options)
     return OpenedStudy(
-        ITEMS, unscored.available, lambda: _leave_out_tasks(score_and_tune(unscored, options), options)
+        ITEMS,
+        unscored.available,
+        lambda: _leave_out_tasks_with_few_positives(score_and_tune(unscored, options), options),
     )
 
 
@@ -260,10 +262,12 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
         part_needs = tuple(TABLE_NEED_BY_NEED[need] for need in item.part_needs)
         items.append(replace(item, needs=needs, part_needs=part_needs))
     available = frozenset(TABLE_NEED_BY_NEED[need] for need in study_scores.available)
-    return OpenedStudy(items, available, lambda: _leave_out_tasks(study_scores.frames(options), options))
+    return OpenedStudy(
+        items, available, lambda: _leave_out_tasks_with_few_positives(study_scores.frames(options), options)
+    )
 
 
-def _leave_out_tasks(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
+def _leave_out_tasks_with_few_positives(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
     """Leave out the tasks with fewer positive cases than `min_positives`, with a warning for each."""
     frames = frames.with_enough_positives(options.min_positives)
     warn_of_left_out_tasks(frames, options.min_positives)

@@ -33,7 +33,7 @@ from salstats.studies.saporta2022.study_frames import (
     confidence_estimates,
     drop_absent_findings,
     feature_slopes,
-    main_method_rows_regressed_on_confidence,
+    main_method_scores_to_regress_on_confidence,
 )
 
 
@@ -220,7 +220,7 @@ def _significant_sign_or_nan(slopes: pd.DataFrame) -> pd.Series:
 def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     """Table 3 (IoU) or Extended Data 9 (hits): slopes of localisation on the model's confidence."""
     inference = frames.inference
-    rows = drop_absent_findings(main_method_rows_regressed_on_confidence(frames, metric))
+    rows = drop_absent_findings(main_method_scores_to_regress_on_confidence(frames, metric))
     estimates = confidence_estimates(frames, metric, inference)
     tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN_TASKS)]
     table_rows = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")

@@ -103,7 +103,7 @@ def findings_with_extreme_features(frames: StudyFrames) -> pd.DataFrame:
     return pd.DataFrame(extreme_rows, columns=["feature", "end", "case", "task", "value"])
 
 
-def figure_3_extreme_findings(frames: StudyFrames) -> ItemResult:
+def figure_3_findings_with_extreme_features(frames: StudyFrames) -> ItemResult:
     """Fig. 3 a-b: the findings with each feature's smallest and largest value, on their images if known."""
     all_frames = frames.all_tasks or frames
     rows = findings_with_extreme_features(all_frames)

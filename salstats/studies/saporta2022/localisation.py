@@ -42,7 +42,7 @@ from salstats.studies.saporta2022.study_frames import (
     rows_of_main_and_people,
     rows_with_first_value,
 )
-from salstats.studies.saporta2022.upright_panels import plot_upright
+from salstats.studies.saporta2022.upright_panels import plot_means_by_task_with_upright_names
 from salstats.study import HUMAN
 
 #: The model that single checkpoints are compared with.
@@ -99,7 +99,9 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         frame,
         ss.table_estimates(estimates, differences=percent_decreases, labels=LABELS),
-        plot_upright(estimates, percent_decreases, areas, method=frames.main_method, labels=LABELS),
+        plot_means_by_task_with_upright_names(
+            estimates, percent_decreases, areas, method=frames.main_method, labels=LABELS
+        ),
         note=f"{note}; {estimate_note(inference, hits=True)}",
     )
 

@@ -51,7 +51,7 @@ from salstats.studies.saporta2022.study_frames import (
     min_max_features,
     rows_of_first_model_of_each_method,
     rows_of_main_and_people,
-    slopes_and_correlations_on_prob,
+    task_and_pooled_slopes_and_correlations_on_prob,
 )
 
 #: Columns of the estimates that are compared.
@@ -499,15 +499,21 @@ def _s2_rows_of_slice_and_cutoffs(
     positives = frames.positives[["case", "task"]]
     full = _rows_of_main(frames, frames.full)
     uncut = _rows_of_main(frames, frames.uncut)
-    published_estimates = _estimates_over_all_tasks(slopes_and_correlations_on_prob(full, "iou", published))
-    clustered_estimates = _estimates_over_all_tasks(slopes_and_correlations_on_prob(full, "iou", clustered))
+    published_estimates = _estimates_over_all_tasks(
+        task_and_pooled_slopes_and_correlations_on_prob(full, "iou", published)
+    )
+    clustered_estimates = _estimates_over_all_tasks(
+        task_and_pooled_slopes_and_correlations_on_prob(full, "iou", clustered)
+    )
     choices = {
         "finding there, with cut-offs": full.merge(positives, on=["case", "task"]),
         "finding there, without cut-offs": uncut.merge(positives, on=["case", "task"]),
     }
     parts = []
     for name, rows in choices.items():
-        other = _estimates_over_all_tasks(slopes_and_correlations_on_prob(rows, "iou", clustered))
+        other = _estimates_over_all_tasks(
+            task_and_pooled_slopes_and_correlations_on_prob(rows, "iou", clustered)
+        )
         estimates = _ChoiceEstimates(published_estimates, clustered_estimates, other)
         for term, term_name in _TERM_NAMES.items():
             quantity = f"{term_name} of IoU on confidence"

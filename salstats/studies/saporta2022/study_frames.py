@@ -467,7 +467,7 @@ def regression_coefficients(
         return ss.regress(data, formula, errors="classical", **options)  # type: ignore[arg-type]
 
 
-def slopes_and_correlations_on_prob(
+def task_and_pooled_slopes_and_correlations_on_prob(
     scores: pd.DataFrame, metric: str, inference: StudyInference
 ) -> pd.DataFrame:
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
@@ -500,7 +500,7 @@ def _spearman_with_prob(
         return ss.correlate(rows, metric, "prob", interval="fisher", **correlate_options)  # type: ignore[arg-type]
 
 
-def main_method_rows_regressed_on_confidence(frames: StudyFrames, metric: str) -> pd.DataFrame:
+def main_method_scores_to_regress_on_confidence(frames: StudyFrames, metric: str) -> pd.DataFrame:
     """Return the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
 
     Table 3 uses the full slice with cut-offs, or the true-positive slice where the full one is not known.
@@ -514,6 +514,6 @@ def main_method_rows_regressed_on_confidence(frames: StudyFrames, metric: str) -
 
 def confidence_estimates(frames: StudyFrames, metric: str, inference: StudyInference) -> pd.DataFrame:
     """Return the estimates of Table 3 (IoU) or Extended Data 9 (hits)."""
-    return slopes_and_correlations_on_prob(
-        main_method_rows_regressed_on_confidence(frames, metric), metric, inference
+    return task_and_pooled_slopes_and_correlations_on_prob(
+        main_method_scores_to_regress_on_confidence(frames, metric), metric, inference
     )

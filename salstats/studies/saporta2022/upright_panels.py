@@ -45,7 +45,7 @@ _DODGE = 0.55
 
 
 @keep_call_in_figure
-def plot_upright(
+def plot_means_by_task_with_upright_names(
     means: pd.DataFrame,
     decrease: pd.DataFrame,
     auroc: pd.DataFrame | None,

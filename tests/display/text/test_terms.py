@@ -8,7 +8,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     TermVariable,
-    covariate_units_texts,
+    covariate_units_text_of_each_row,
     distinct_random_groupings,
     distinct_term_and_factor_rows,
     factor_names_of_rows,
@@ -147,11 +147,11 @@ def test_a_label_of_a_term_replaces_its_heading_and_text():
 
 def test_a_covariate_has_the_number_of_its_units():
     estimates = terms("area_mm2", "taskEdema", "age", covariate_units=[1000, np.nan, 1])
-    assert covariate_units_texts(estimates, Labels()) == ["per 1,000 mm²", "", ""]
-    assert covariate_units_texts(terms("age", "area_mm2"), Labels()) == ["", ""]
+    assert covariate_units_text_of_each_row(estimates, Labels()) == ["per 1,000 mm²", "", ""]
+    assert covariate_units_text_of_each_row(terms("age", "area_mm2"), Labels()) == ["", ""]
     # a product of two numbers has another unit than either
     product = terms("area_mm2:age", covariate_units=2)
-    assert covariate_units_texts(product, Labels()) == ["per 2"]
+    assert covariate_units_text_of_each_row(product, Labels()) == ["per 2"]
     assert only_term_text(estimates.subset([True, False, False]), Labels()) == "Area, per 1,000 mm²"
 
 

@@ -31,13 +31,13 @@ from salstats.studies.saporta2022.study_frames import (
     full_slice_scores_of_main_and_people,
     has_finding,
     image_or_patient_rows_for_auroc,
-    main_method_rows_regressed_on_confidence,
+    main_method_scores_to_regress_on_confidence,
     means,
     min_max_features,
     regression_coefficients,
     rows_of_first_model_of_each_method,
     rows_of_first_trainings,
-    slopes_and_correlations_on_prob,
+    task_and_pooled_slopes_and_correlations_on_prob,
     warn_of_left_out_tasks,
 )
 
@@ -286,7 +286,7 @@ def test_confidence_is_of_the_full_slice_where_that_is_known_and_hits_never_are(
     frames = StudyFrames(scores, full, full, hand_made().features)
     known = replace(frames, available=frozenset({FULL_SLICE}))
     for given, metric, case in ((frames, "iou", "s"), (known, "iou", "f"), (known, "hit", "s")):
-        rows = main_method_rows_regressed_on_confidence(given, metric)
+        rows = main_method_scores_to_regress_on_confidence(given, metric)
         assert rows[["case", "method", "metric"]].to_numpy().tolist() == [[case, "cam", metric]]
 
 
@@ -300,7 +300,7 @@ def test_confidence_has_slopes_and_correlations_of_tasks_over_all_and_within(pub
     rows = rows.assign(metric="iou", method="cam", reason=None)
     other_metric = rows.assign(metric="hit", score=0.0)
     scores = pd.concat([rows, other_metric], ignore_index=True)
-    found = slopes_and_correlations_on_prob(scores, "iou", StudyInference(published, 40))
+    found = task_and_pooled_slopes_and_correlations_on_prob(scores, "iou", StudyInference(published, 40))
     assert set(found["metric"]) == {"iou"}
     estimates = found.set_index(["term", "task"])["estimate"]
     assert len(estimates) == 8
@@ -313,7 +313,9 @@ def test_confidence_has_slopes_and_correlations_of_tasks_over_all_and_within(pub
     centred = rows[["prob", "score"]] - rows.groupby("task")[["prob", "score"]].transform("mean")
     within = np.polyfit(centred["prob"], centred["score"], 1)[0]
     assert estimates["slope", "Within tasks"] == pytest.approx(within, rel=1e-9)
-    one = slopes_and_correlations_on_prob(scores[scores["task"] == "x"], "iou", StudyInference(published, 40))
+    one = task_and_pooled_slopes_and_correlations_on_prob(
+        scores[scores["task"] == "x"], "iou", StudyInference(published, 40)
+    )
     assert "Within tasks" not in set(one["task"])
 
 

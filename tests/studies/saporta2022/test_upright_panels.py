@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.study_frames import (
     metric_rows,
     rows_of_main_and_people,
 )
-from salstats.studies.saporta2022.upright_panels import plot_upright
+from salstats.studies.saporta2022.upright_panels import plot_means_by_task_with_upright_names
 
 # Edema has 19 patients and two misses
 pytestmark = pytest.mark.filterwarnings(
@@ -85,7 +85,9 @@ def upright(n_tasks, auroc=None, width=183):
     decrease = ss.percent_decrease(
         scores, reference="human", by=["metric", "task"], average="task", n_replicates=40
     )
-    return means, plot_upright(means, decrease, auroc, method="gradcam", labels=Labels(), width=width)
+    return means, plot_means_by_task_with_upright_names(
+        means, decrease, auroc, method="gradcam", labels=Labels(), width=width
+    )
 
 
 def test_points_and_limits_are_those_of_the_frame_and_a_line_parts_the_average():

@@ -264,10 +264,10 @@ class PanelGrid(Panels):
                 legend_box_spacing=2.5 / self.width,
                 axis_title_x=p9.element_text(margin=top_margin(1, self.width)),
             ),
-            *self.facets("panel"),
+            *self.facet_elements("panel"),
         ]
 
-    def facets(self, column: str) -> list[Any]:
+    def facet_elements(self, column: str) -> list[Any]:
         """Return panels by the values of a column, to be added after the theme; no element for one panel."""
         if len(self.titles) == 1:
             return []

@@ -97,14 +97,14 @@ def test_a_panel_is_called_by_all_grouping_columns():
 @pytest.mark.parametrize("free_axes", [False, True])
 def test_panels_are_those_of_a_column_with_wrapped_titles_and_their_own_axes_where_they_are_free(free_axes):
     grid = panel_grid(["Pulmonary oedema of both lungs", "b", "c"], 3, 89, free_axes=free_axes)
-    [facet, _] = grid.facets("task")
+    [facet, _] = grid.facet_elements("task")
     assert facet.vars == ["task"]
     assert facet._ncol == grid.n_columns
     assert facet.free == {"x": free_axes, "y": free_axes}
     titles = {title: facet.labeller.cols_labeller.func(title) for title in grid.titles}
     assert titles == grid.titles
     assert "\n" in titles["Pulmonary oedema of both lungs"]
-    assert panel_grid(["a"]).facets("panel") == []
+    assert panel_grid(["a"]).facet_elements("panel") == []
 
 
 def test_legends_stand_over_the_middle_of_the_panels():
