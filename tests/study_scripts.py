@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pandas as pd
 
 import salstats as ss
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 
 ANALYSES = Path(__file__).resolve().parents[1] / "analyses"
 
@@ -25,9 +25,9 @@ def reproduce_items(key, *items, **options):
     """The frames of some items as `ss.reproduce` makes them; the others are not made."""
 
     def make_some(offered, *given):
-        return make_items([item for item in offered if item.key in items], *given)
+        return made_items_whose_needs_are_met([item for item in offered if item.key in items], *given)
 
-    with patch("salstats.studies.reproduction.make_items", make_some):
+    with patch("salstats.studies.reproduction.made_items_whose_needs_are_met", make_some):
         return ss.reproduce(key, **options)
 
 

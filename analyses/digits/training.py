@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from digits.canvases import SIDE, Canvas
-from salstats.explain.digits import N_DIGITS, DigitNetwork, make_network
+from salstats.explain.digits import N_DIGITS, DigitNetwork, make_untrained_network
 from salstats.files.outputs import replacing_file
 
 
@@ -33,7 +33,7 @@ _INSIDE = 0.6
 
 def first_weights(architecture: str, rng: np.random.Generator) -> DigitNetwork:
     """An untrained network with weights drawn from `rng`, float64."""
-    network = make_network(architecture).double()
+    network = make_untrained_network(architecture).double()
     with torch.no_grad():
         for module in network.modules():
             if isinstance(module, nn.Conv2d | nn.Linear):

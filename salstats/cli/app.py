@@ -237,7 +237,7 @@ def make_app_with_options_of_one_command(
                 flag_by_parameter_to_extend |= _flags_of_parameters(body)
         elif command.name == called_command_name:
             with spinner("Loading"):
-                body = _make_command_body_and_extend_flags(command, flag_by_parameter_to_extend)
+                body = _make_command_body_and_record_flags(command, flag_by_parameter_to_extend)
             help_text = command.summary
         else:
             body = _placeholder
@@ -258,7 +258,7 @@ def _flags_of_parameters(body: Callable[..., None]) -> dict[str, str]:
     return {name: f"--{name.replace('_', '-')}" for name in inspect.signature(body).parameters}
 
 
-def _make_command_body_and_extend_flags(
+def _make_command_body_and_record_flags(
     command: "Command", flag_by_parameter_to_extend: dict[str, str] | None
 ) -> Callable[..., None]:
     """Make the function of a command, whose signature typer reads, and fill in its flags."""

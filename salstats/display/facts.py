@@ -424,7 +424,7 @@ def count_sentence(
         text += ", where any is defined"
     if counted_rows.distinct_values("n_positive"):
         text += f" ({count_range_text(counted_rows.non_missing_numbers('n_positive'))} positive)"
-    return f"{text}{_missing_count_sentence_ending(single_estimates, missing_adjective)}."
+    return f"{text}{_missing_or_none_missing_sentence_ending(single_estimates, missing_adjective)}."
 
 
 def _model_observations_sentence(estimates: Estimates) -> str:
@@ -435,7 +435,7 @@ def _model_observations_sentence(estimates: Estimates) -> str:
     if count_of_models(estimates) > 1:
         models = "per model"
     text = f"{_observations_and_units_text(estimates, 'observation')} {models}"
-    return f"{text}{_missing_count_sentence_ending(estimates, 'incomplete and left out')}."
+    return f"{text}{_missing_or_none_missing_sentence_ending(estimates, 'incomplete and left out')}."
 
 
 def _has_one_observation_per_unit(estimates: Estimates) -> bool:
@@ -459,7 +459,7 @@ def _observations_and_units_text(estimates: Estimates, observation_noun: str) ->
     return f"{text} of {units_text}"
 
 
-def _missing_count_sentence_ending(estimates: Estimates, missing_adjective: str) -> str:
+def _missing_or_none_missing_sentence_ending(estimates: Estimates, missing_adjective: str) -> str:
     """Return the end of a sentence with the numbers of missing observations: "; 0 to 3 undefined".
 
     It is "; none undefined" where none is missing, and "" where the numbers are unknown.

@@ -59,7 +59,7 @@ class DigitNetwork(nn.Module):
         return logits
 
 
-def make_network(architecture: str) -> DigitNetwork:
+def make_untrained_network(architecture: str) -> DigitNetwork:
     """Return an untrained network, without drawing from the global generator."""
     check_choice(architecture, ARCHITECTURES, "architecture")
     # modules draw their first numbers from the global generator: its state is restored
@@ -89,7 +89,7 @@ def _convolution_modules(n_in: int, n_out: int, *, kernel: int = 3, stride: int 
 
 def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwork:
     """Read a trained network, float32, evaluation mode; InputFileError if the file lacks its weights."""
-    network = make_network(architecture)
+    network = make_untrained_network(architecture)
     # counts of batches, which have no dimension, are not in the file
     state = {name: tensor for name, tensor in network.state_dict().items() if not tensor.ndim}
     try:

@@ -20,7 +20,7 @@ from salstats.explain.named_maps import (
     ImageMap,
     ImagesAndMaps,
     image_keys,
-    image_maps,
+    maps_of_each_image_and_method,
     stored_maps_of_network,
     warn_of_stretched_maps,
 )
@@ -271,7 +271,7 @@ def _curve_frame(
         return _folder_curves(folder_maps, module, options)
     stack = check_images(images)
     keys = image_keys(labels.cases, labels.tasks, len(stack))
-    checked_maps = image_maps(maps, labels.method, keys)
+    checked_maps = maps_of_each_image_and_method(maps, labels.method, keys)
     targets = labels.targets
     if targets is None:
         targets = _output_index_of_each_image(network, keys)

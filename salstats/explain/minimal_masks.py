@@ -15,7 +15,7 @@ from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.baselines import BLUR_KERNEL, BLUR_SIGMA, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.input_checks import check_images, check_targets
-from salstats.explain.named_maps import ImageMap, image_keys, image_maps
+from salstats.explain.named_maps import ImageMap, image_keys, maps_of_each_image_and_method
 from salstats.explain.pixel_steps import (
     CONSTANT_MAP,
     OrderedImage,
@@ -156,7 +156,7 @@ def minimal_mask(
         )
     stack = check_images(images)
     keys = image_keys(cases, tasks, len(stack))
-    checked_maps = image_maps(maps, method, keys)
+    checked_maps = maps_of_each_image_and_method(maps, method, keys)
     checked_baseline = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
     sizes = changed_pixel_counts(stack[0, 0].numel(), _STEPS, chunk)
     checked_batch_size = check_count(batch_size, "batch_size")

@@ -102,7 +102,7 @@ def _one_nonempty_name_per_image(names: Sequence[Any], n_images: int, option: st
     return [str(name) for name in names]
 
 
-def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]:
+def maps_of_each_image_and_method(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]:
     """Return the maps of each image and method, image by image; an error names case and method."""
     if isinstance(maps, Mapping):
         if method is not None:

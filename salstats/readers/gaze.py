@@ -178,7 +178,7 @@ def read_gaze(
     rows = pd.concat(metadata, ignore_index=True)
     _check_ids_and_shapes_are_consistent(rows)
     rows = _with_case_column(rows)
-    cases = _cases_without_maps(root, rows)
+    cases = _cases_with_recordings_only(root, rows)
     if phases is None:
         _warn_of_unlisted_recordings(root, set(rows["id"]))
     image_of_case = dict(zip(rows["case"], rows["dicom_id"], strict=True))
@@ -282,7 +282,7 @@ def _with_case_column(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(case=rows["dicom_id"].mask(n_phases > 1, name_with_phase))
 
 
-def _cases_without_maps(folder: Path, rows: pd.DataFrame) -> list[Case]:
+def _cases_with_recordings_only(folder: Path, rows: pd.DataFrame) -> list[Case]:
     """Make a case of each image and phase, without predictions, in the order of phases and image paths."""
     cases = []
     for phase, phase_rows in rows.groupby("phase"):

@@ -142,7 +142,7 @@ def read_map_folder(
     if tasks is None:
         _check_any_task_in_truth(rows, true_masks, root)
     study_tasks = _tasks_to_read(tasks, rows, [true_masks, *human_masks], root)
-    rows_of_case = _rows_by_case_with_map_or_mask(rows, true_masks, human_masks, root)
+    rows_of_case = _rows_of_each_case_to_read(rows, true_masks, human_masks, root)
     cases = [
         _case_of_rows(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
         for case, case_rows in sorted(rows_of_case.items())
@@ -316,7 +316,7 @@ def _source_location(source: Path | MapRow, folder: Path, column: str | None) ->
     return location
 
 
-def _rows_by_case_with_map_or_mask(
+def _rows_of_each_case_to_read(
     rows: Sequence[MapRow],
     true_masks: ValuesByCaseAndTask,
     human_masks: Sequence[ValuesByCaseAndTask],
@@ -332,12 +332,12 @@ def _rows_by_case_with_map_or_mask(
     for masks in human_masks:
         for case in masks.values:
             rows_of_case.setdefault(case, [])
-    for case in _warn_and_list_cases_left_out(rows_of_case, true_masks, human_masks, folder):
+    for case in _warn_of_and_list_cases_without_mask(rows_of_case, true_masks, human_masks, folder):
         del rows_of_case[case]
     return rows_of_case
 
 
-def _warn_and_list_cases_left_out(
+def _warn_of_and_list_cases_without_mask(
     rows_of_case: Mapping[str, Sequence[MapRow]],
     truth: ValuesByCaseAndTask,
     human_masks: Sequence[ValuesByCaseAndTask],

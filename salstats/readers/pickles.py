@@ -138,7 +138,7 @@ def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], 
     `storage_depth` is the number of storages, one within the other, in which the pickle lies.
     """
 
-    def load_from_bytes(data: bytes) -> np.ndarray:
+    def load_torch_storage_from_bytes(data: bytes) -> np.ndarray:
         if storage_depth >= _MAX_DEPTH:
             raise UnsafePickleError(
                 f"refused to follow pickles more than {_MAX_DEPTH} deep in one another", value=storage_depth
@@ -148,7 +148,7 @@ def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], 
             raise DamagedPickleError("the bytes of a storage in it hold something else")
         return storage
 
-    return {**_TORCH_REPLACEMENTS, ("torch.storage", "_load_from_bytes"): load_from_bytes}
+    return {**_TORCH_REPLACEMENTS, ("torch.storage", "_load_from_bytes"): load_torch_storage_from_bytes}
 
 
 def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:

@@ -136,7 +136,7 @@ class ImageBias(NamedTuple):
     reason: str | None = None
 
 
-def center_bias_on_image(
+def center_bias_on_image_or_reason(
     case: Case, truths: GazeTruths, bias: CenterBias | None, rule: GazeRule
 ) -> ImageBias:
     """Return the centre bias on an image: that of all images, or of the others, as the rule says."""
@@ -248,7 +248,7 @@ class GazeComparison:
         self.truths = GazeTruths(case, rule)
         self.bias = ImageBias()
         if any(is_shuffled_metric(name) for name in rule.metrics):
-            self.bias = center_bias_on_image(case, self.truths, bias, rule)
+            self.bias = center_bias_on_image_or_reason(case, self.truths, bias, rule)
         self._draws = _positive_and_negative_pixel_draws(self.truths, self.bias.density, rule, rng)
         # a map is compared with all densities at once, a reader's own density with that of the others alone
         shape = self.truths.shape
@@ -378,8 +378,8 @@ def _positive_and_negative_pixel_draws(
 
 
 def drawn_flat_pixel_indices(
-    density: np.ndarray, shape: int | tuple[int, int], rng: np.random.Generator
+    density: np.ndarray, shape_of_draws: int | tuple[int, int], rng: np.random.Generator
 ) -> np.ndarray:
     """Draw flat indices of pixels from a density with replacement, as an array of some shape."""
     flat = density.ravel()
-    return rng.choice(flat.size, shape, p=flat / flat.sum())
+    return rng.choice(flat.size, shape_of_draws, p=flat / flat.sum())

@@ -19,7 +19,7 @@ from salstats.scoring.gaze_cases import (
     SAMPLED_METRICS,
     GazeRule,
     GazeTruths,
-    center_bias_on_image,
+    center_bias_on_image_or_reason,
     drawn_flat_pixel_indices,
     resized_if_finite,
 )
@@ -247,7 +247,7 @@ class _CasePixelSampler:
         self.truths = GazeTruths(case, rule)
         #: Density that the negatives of each metric are drawn from.
         self.negative_densities = {"auc": np.full(self.truths.shape, 1 / np.prod(self.truths.shape))}
-        bias_density = center_bias_on_image(case, self.truths, bias, rule).density
+        bias_density = center_bias_on_image_or_reason(case, self.truths, bias, rule).density
         if bias_density is not None:
             self.negative_densities["sauc"] = bias_density
         # one generator for each draw, so that samples do not depend on which metrics are asked for

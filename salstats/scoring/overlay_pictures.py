@@ -196,7 +196,7 @@ def overlay_picture(
         printed_shape=printed,
         grey=options.grey_image(case.case, shape, printed),
         saliency=saliency,
-        outlines=_mask_outlines(masks, printed_pixel=max(shape) / max(printed)),
+        outlines=_mask_outlines_by_kind(masks, printed_pixel=max(shape) / max(printed)),
         points=points,
         n_readers=sum(bool(mask.any()) for mask in reader_masks),
         note=shown.note,
@@ -204,7 +204,9 @@ def overlay_picture(
     )
 
 
-def _mask_outlines(masks: dict[str, list[np.ndarray]], printed_pixel: float) -> dict[str, list[np.ndarray]]:
+def _mask_outlines_by_kind(
+    masks: dict[str, list[np.ndarray]], printed_pixel: float
+) -> dict[str, list[np.ndarray]]:
     """Return the outlines of masks by kind, without kinds that have none.
 
     `printed_pixel` is the size of a printed pixel in pixels of the image: finer detail is left out.

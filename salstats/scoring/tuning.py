@@ -243,13 +243,13 @@ class Sweep:
             counts.append(on_image.tp_fp_fn_tn(truth, setting.threshold))
         return np.array(counts)
 
-    def _tp_fp_fn_tn_by_cutoff(self, counts: Counts, prob: float) -> np.ndarray:
+    def _tp_fp_fn_tn_by_cutoff(self, counts: Counts, prob_of_mask: float) -> np.ndarray:
         """Return the counts (values, 4) of one mask, which is empty at cut-offs above its probability."""
         rows = []
         for cutoff in self.values:
-            is_kept = prob >= cutoff
+            is_kept = prob_of_mask >= cutoff
             if self.as_published:
-                is_kept = prob > cutoff
+                is_kept = prob_of_mask > cutoff
             rows.append(counts if is_kept else counts.with_empty_mask())
         return np.array(rows)
 

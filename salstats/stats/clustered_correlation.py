@@ -157,14 +157,14 @@ def correlate_clustered(
     ]
     equal_weights = np.ones((1, units.n))
     estimate = np.concatenate(
-        [_combined_correlations(strata, equal_weights, is_stratified) for strata in strata_of_groups]
+        [_correlation_of_each_replicate(strata, equal_weights, is_stratified) for strata in strata_of_groups]
     )
     replicates = np.full((options.n_replicates, len(keys)), np.nan)
     for block, weights in weight_blocks(
         units.n, options.n_replicates, options.rng, options.draws, numbers_per_replicate=len(codes.frame)
     ):
         for group, strata in enumerate(strata_of_groups):
-            replicates[block, group] = _combined_correlations(strata, weights, is_stratified)
+            replicates[block, group] = _correlation_of_each_replicate(strata, weights, is_stratified)
     low, high = percentile(replicates, level)
     mean, deviation, n_defined = mean_sd_and_n_defined(replicates)
     p_value, floor = bootstrap_p_values(replicates)
@@ -270,15 +270,17 @@ def _has_usable_correlation(stratum: Stratum, *, is_stratified: bool) -> bool:
     return not np.isnan(r)
 
 
-def _combined_correlations(strata: list[Stratum], weights: np.ndarray, is_stratified: bool) -> np.ndarray:
+def _correlation_of_each_replicate(
+    strata: list[Stratum], unit_counts: np.ndarray, is_stratified: bool
+) -> np.ndarray:
     """Return the correlation of a group in each replicate, shape (n_replicates,).
 
-    `weights` (n_replicates, n_units) say how often each unit is drawn. Strata are combined on Fisher's z
+    `unit_counts` (n_replicates, n_units) say how often each unit is drawn. Strata are combined on Fisher's z
     scale with the weights n - 3, where n is the number of a stratum's pairs in the replicate.
     """
     if not strata:
-        return np.full(len(weights), np.nan)
-    pair_weights = [weights[:, stratum.units] for stratum in strata]
+        return np.full(len(unit_counts), np.nan)
+    pair_weights = [unit_counts[:, stratum.units] for stratum in strata]
     correlations = []
     for stratum, stratum_weights in zip(strata, pair_weights, strict=True):
         correlations.append(spearman_of_replicates(stratum.x, stratum.y, stratum_weights))

@@ -17,8 +17,8 @@ from salstats.stats.engine.comparisons import (
     PAIRS,
     ComparisonOptions,
     PairedTarget,
+    paired_target_of_scores,
     repeat_reference_per_model_and_seed,
-    target_of_scores,
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.engine.equivalence import Margin, lower_or_higher_verdicts, margin_test_columns
@@ -43,7 +43,7 @@ from salstats.stats.engine.paired_tests import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, ROUNDING, warn_beyond_range
-from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import metric_option_or_several_columns, n_absent_column_if_any
 from salstats.stats.engine.shared_cases import (
     advice_to_bound_missing_scores,
     warn_and_add_caution_of_incomplete_pairs,
@@ -165,7 +165,7 @@ def comparison_frame(
     )
     scores = codes.frame
     comparison = replace(comparison, by=columns, weights=weights)
-    paired_target = target_of_scores(term, codes, units, comparison)
+    paired_target = paired_target_of_scores(term, codes, units, comparison)
     if hypothesis.adjust in JOINT:
         # All rows of a family share its flips, so no row may be inferred without flips for outlying units.
         options = replace(options, interval=replace(options.interval, leaves_outlying_to_cr2=False))
@@ -186,7 +186,7 @@ def comparison_frame(
     special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
     special["test"] = test_name_of_each_row(test, estimates)
     special |= _n_replicates_column_if_any(options, estimates, tested)
-    special |= metric_option_columns(scores, keys)
+    special |= metric_option_or_several_columns(scores, keys)
     if hypothesis.simultaneous:
         special["family_level"] = options.level
     if hypothesis.effect_size is not None:
@@ -266,7 +266,9 @@ def _means_pairs_and_verdict_columns(
     Where a confidence set may be unbounded, `conf_set` describes it.
     """
     target = paired_target.target
-    method_mean, reference_mean = target.estimand.method_and_reference_levels_of_rows(target.cells.means())
+    method_mean, reference_mean = target.estimand.method_and_reference_levels_by_estimate(
+        target.cells.means()
+    )
     columns: dict[str, Any] = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,

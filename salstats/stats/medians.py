@@ -326,7 +326,7 @@ def _median_or_quantile(quantile: float) -> Literal["median", "quantile"]:
     return "median" if quantile == 0.5 else "quantile"
 
 
-def _allowed_or_infinite_range_of_each_group(
+def _allowed_range_or_infinite_if_exceeded_of_each_group(
     metric_of_rows: pd.Series, sides_scores: np.ndarray, group_of_rows: NDArray[np.integer]
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
@@ -393,7 +393,7 @@ def _infer_quantiles(
     units = grouped_rows.units
     keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _allowed_or_infinite_range_of_each_group(
+    ranges = _allowed_range_or_infinite_if_exceeded_of_each_group(
         grouped_rows.frame["metric"], sides_scores, grouped_rows.groups
     )
     groups = []

@@ -162,7 +162,7 @@ def missing_bounds(
         means["reference_low"] = reference.mean_with_undefined_at(lowest_score)
         means["reference_high"] = reference.mean_with_undefined_at(highest_score)
     averages = member_rows_of_averages(frame, keys)
-    _warn_of_averages_with_absent_members(frame, averages)
+    _warn_of_averages_without_bounds(frame, averages)
     for row, members in averages.items():
         means.loc[row] = means.loc[members].mean(axis=0, skipna=False) if members else np.nan
         n_undefined[row] = n_undefined[members].sum() if members else np.nan
@@ -178,7 +178,7 @@ def missing_bounds(
     )
 
 
-def _warn_of_averages_with_absent_members(frame: pd.DataFrame, averages: Mapping[int, list[int]]) -> None:
+def _warn_of_averages_without_bounds(frame: pd.DataFrame, averages: Mapping[int, list[int]]) -> None:
     """Warn of averages, by row with their members, of which the frame lacks some members."""
     n_incomplete = 0
     for row, members in averages.items():

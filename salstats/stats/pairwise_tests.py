@@ -10,7 +10,7 @@ from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.frames import as_booleans, coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, checked_procedure
 from salstats.stats.contrasts import difference
-from salstats.stats.engine.comparisons import ALL_PAIRS, ComparisonOptions, target_of_scores
+from salstats.stats.engine.comparisons import ALL_PAIRS, ComparisonOptions, paired_target_of_scores
 from salstats.stats.engine.equivalence import is_strictly_below
 from salstats.stats.engine.grouping import check_one_metric, metric_of_each_key
 from salstats.stats.engine.paired_tests import TESTS
@@ -290,7 +290,7 @@ def _one_sided_tests_of_every_two_methods(
     check_one_metric(codes, groups)
     units = resolve_unit(codes, unit)
     comparison = ComparisonOptions(ALL_PAIRS, by=groups, pairs="complete", average=None, overall=False)
-    paired_target = target_of_scores("difference", codes, units, comparison)
+    paired_target = paired_target_of_scores("difference", codes, units, comparison)
     differences = paired_target.method_scores - paired_target.reference_scores
     rows = []
     for row in range(len(paired_target.n_pairs)):

@@ -20,7 +20,7 @@ from salstats.checks import (
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import ColumnCodes, checked_table_codes, integer_column, row_keys_text, text_column
-from salstats.stats.engine.grouping import OVERALL, append_keys, index_groups, pool_over
+from salstats.stats.engine.grouping import OVERALL, append_key_rows, index_groups, pool_over
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
 #: Kinds of covariates.
@@ -263,7 +263,7 @@ def _keys_and_units_of_groups_and_overall(
     groups, keys = index_groups(ColumnCodes(_values_by_unit(data, by, units).to_frame()), [by])
     members = [np.flatnonzero(groups == group) for group in range(len(keys))]
     _, overall_key = pool_over(keys, by, OVERALL)
-    return append_keys(keys, overall_key), [*members, all_units]
+    return append_key_rows(keys, overall_key), [*members, all_units]
 
 
 def _continuous_dichotomous_or_categorical(values: pd.Series, name: str, chosen_kind: str | None) -> str:

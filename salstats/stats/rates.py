@@ -272,7 +272,7 @@ def pooled_difference(
     table = estimates.columns(grouped_rows.units.name) | {"n": method.n_cases.astype(np.int64)}
     # Only pairs with counts of both methods are compared, so that none lacks a score.
     del table["n_missing"]
-    method_rate, reference_rate = estimand.method_and_reference_levels_of_rows(target.cells.means())
+    method_rate, reference_rate = estimand.method_and_reference_levels_by_estimate(target.cells.means())
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
     # An interval of width 0 comes from counts that do not vary, and says nothing about the population.
     has_width = estimates.conf_high - estimates.conf_low > ROUNDING * estimates.magnitude

@@ -199,7 +199,7 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
         with progress_counter(None, "Computing", progress=True):
             data = opened.load()
         with progress_counter(len(opened.items), "Tables", progress=True) as count:
-            for result in make_items(opened.items, opened.available, data, compared):
+            for result in made_items_whose_needs_are_met(opened.items, opened.available, data, compared):
                 results.append(result)
                 count(1)
         if not results:
@@ -253,7 +253,7 @@ class _Lack(NamedTuple):
     needs: tuple[Need, ...]
 
 
-def make_items(
+def made_items_whose_needs_are_met(
     items: Iterable[StudyItem],
     available: Collection[Need],
     data: Any,

@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, warn
 from salstats.studies.declarations import KEYS, declaration_of
-from salstats.studies.engine import make_items, open_study, parser_of, unmet_need_messages
+from salstats.studies.engine import made_items_whose_needs_are_met, open_study, parser_of, unmet_need_messages
 from salstats.studies.result_folder import printed_rows
 from salstats.studies.study_parser import Parser, flag_of, unknown_option_error
 
@@ -123,7 +123,7 @@ def reproduce(
     for message in unmet_need_messages(opened.items, opened.available):
         warn(message)
     compared: list[pd.DataFrame] = []
-    results = make_items(opened.items, opened.available, opened.load(), compared)
+    results = made_items_whose_needs_are_met(opened.items, opened.available, opened.load(), compared)
     frames = {item.key: result.frame for item, result in results}
     if not frames:
         raise SalstatsError(f"no result of {key} can be made of these data; the warnings say why")

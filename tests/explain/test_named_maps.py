@@ -18,7 +18,7 @@ from salstats.explain.named_maps import (  # noqa: E402
     ImageKeys,
     ImageMap,
     image_keys,
-    image_maps,
+    maps_of_each_image_and_method,
     stored_maps_of_network,
     warn_of_stretched_maps,
 )
@@ -88,7 +88,9 @@ def test_key_columns_follow_the_images_of_the_rows():
 def test_maps_go_image_by_image_and_then_method_by_method():
     gradcam = np.arange(8.0).reshape(2, 2, 2)
     occlusion = torch.arange(18.0, requires_grad=True).reshape(2, 3, 3)
-    maps = image_maps({"gradcam": gradcam, "occlusion": occlusion}, None, ImageKeys(["p", "q"]))
+    maps = maps_of_each_image_and_method(
+        {"gradcam": gradcam, "occlusion": occlusion}, None, ImageKeys(["p", "q"])
+    )
     assert [(one.image_index, one.series.method) for one in maps] == [
         (0, "gradcam"),
         (0, "occlusion"),
@@ -101,31 +103,31 @@ def test_maps_go_image_by_image_and_then_method_by_method():
 
 @pytest.mark.parametrize(("method", "name"), [(None, "saliency"), ("lime", "lime")])
 def test_an_array_of_maps_is_of_one_method(method, name):
-    (image_map,) = image_maps(np.eye(2)[None], method, ImageKeys(["p"]))
+    (image_map,) = maps_of_each_image_and_method(np.eye(2)[None], method, ImageKeys(["p"]))
     assert image_map.series.method == name
 
 
 def test_a_name_beside_maps_that_name_their_methods_is_an_error():
     with raises(SalstatsError, option="method", value="lime"):
-        image_maps({"ig": np.eye(2)[None]}, "lime", ImageKeys(["p"]))
+        maps_of_each_image_and_method({"ig": np.eye(2)[None]}, "lime", ImageKeys(["p"]))
 
 
 def test_a_mapping_without_methods_is_an_error():
     with raises(SalstatsError, option="maps"):
-        image_maps({}, None, ImageKeys(["p"]))
+        maps_of_each_image_and_method({}, None, ImageKeys(["p"]))
 
 
 @pytest.mark.parametrize("n_maps", [1, 3])
 def test_each_image_needs_one_map_of_each_method(n_maps):
     with raises(ShapeError, option="maps", value="ig"):
-        image_maps({"ig": np.ones((n_maps, 2, 2))}, None, ImageKeys(["p", "q"]))
+        maps_of_each_image_and_method({"ig": np.ones((n_maps, 2, 2))}, None, ImageKeys(["p", "q"]))
 
 
 def test_a_map_that_is_not_finite_is_an_error_with_its_case_task_and_method():
     maps = np.ones((2, 2, 2))
     maps[1, 0, 1] = np.nan
     with raises(ValueRangeError, option="saliency", value=(("p", "Mass"), "ig")):
-        image_maps({"ig": maps}, None, ImageKeys(["p", "p"], ["Edema", "Mass"]))
+        maps_of_each_image_and_method({"ig": maps}, None, ImageKeys(["p", "p"], ["Edema", "Mass"]))
 
 
 @pytest.mark.parametrize("shape", [(7, 7), (14, 14), (8, 8), (4, 4)])

@@ -54,7 +54,7 @@ def results():
             warnings.simplefilter("error", ItemFailed)
             opened = opened_by(key, *arguments)
             items = [item for item in opened.items if not only or item.key in only]
-            made = engine.make_items(items, opened.available, opened.load())
+            made = engine.made_items_whose_needs_are_met(items, opened.available, opened.load())
             return {item.key: result for item, result in made}
 
     return results

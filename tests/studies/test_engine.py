@@ -17,7 +17,7 @@ from salstats.studies.declarations import (
     PublishedStudy,
     StudyItem,
 )
-from salstats.studies.engine import make_items, open_study, parser_of, unmet_need_messages
+from salstats.studies.engine import made_items_whose_needs_are_met, open_study, parser_of, unmet_need_messages
 
 
 def test_printed_numbers_are_compared_to_the_printed_digit(reproduce):
@@ -185,7 +185,7 @@ def test_an_item_has_the_title_and_the_slice_of_its_result_or_else_its_own():
     plain = StudyItem("t", "Table 1: means", lambda _: ItemResult(FRAME), slice="all")
     named = replace(plain, make=lambda _: ItemResult(FRAME, title="Means", slice="some"))
     nothing = replace(plain, make=lambda _: None)
-    made = [result for _, result in make_items([plain, nothing, named], (), None)]
+    made = [result for _, result in made_items_whose_needs_are_met([plain, nothing, named], (), None)]
     assert [(result.title, result.slice) for result in made] == [("Table 1: means", "all"), ("Means", "some")]
 
 

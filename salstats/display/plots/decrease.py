@@ -34,7 +34,7 @@ from salstats.display.plots.layout.row_panels import default_figure_width, fitti
 from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_value_adjusted_if_any
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.margins import contrast_pairs_as_methods, margin_marks
+from salstats.display.text.margins import contrasts_with_pair_text_as_method, margin_marks
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, method_label_in_sentence
 from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.metrics.registry import direction
@@ -139,7 +139,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     check_choice(style, tuple(STYLES), "style")
     contrasts = read_contrasts(decrease)
     frame_labels = Labels(labels, contrasts.frame)
-    drawing = prepared_drawing(contrast_pairs_as_methods(contrasts, frame_labels), frame_labels)
+    drawing = prepared_drawing(contrasts_with_pair_text_as_method(contrasts, frame_labels), frame_labels)
     row_column = drawing.row_column
     sort_method = None
     if row_column != "method":

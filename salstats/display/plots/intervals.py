@@ -32,7 +32,7 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import contrast_pairs_as_methods
+from salstats.display.text.margins import contrasts_with_pair_text_as_method
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
@@ -137,7 +137,9 @@ def plot_intervals(
     if reference is None and contrasts is not None:
         reference = _reference_among_methods(contrasts, means)
     frame_labels = Labels(labels, means.frame)
-    drawing = prepared_drawing(contrast_pairs_as_methods(means, frame_labels), frame_labels, reference)
+    drawing = prepared_drawing(
+        contrasts_with_pair_text_as_method(means, frame_labels), frame_labels, reference
+    )
     sort_values = None
     sort_note = ""
     if sort == "estimate":

@@ -325,7 +325,7 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
     elif len(texts) > _MAX_THRESHOLDS:
         note = f"Threshold: {_threshold_range_text(masks)}, by task and method"
     else:
-        note = f"Threshold: {_threshold_list_text(texts, labels)}"
+        note = f"Threshold: {_threshold_of_each_task_and_series_text(texts, labels)}"
     # sides in pixels of the squares over which maps were averaged
     sizes = sorted({int(mask.smooth) for mask in masks if mask.smooth})
     if sizes:
@@ -339,7 +339,9 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
     return f"{note}."
 
 
-def _threshold_list_text(text_of_task_and_series: Mapping[tuple[str, Series], str], labels: Labels) -> str:
+def _threshold_of_each_task_and_series_text(
+    text_of_task_and_series: Mapping[tuple[str, Series], str], labels: Labels
+) -> str:
     """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)"."""
     has_several_series = len({series for _, series in text_of_task_and_series}) > 1
     threshold_texts = []

@@ -8,7 +8,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.wording import (
     MAX_ITEMS_IN_SENTENCE,
     Wording,
-    named_values_text,
+    named_values_or_extremes_text,
     names_or_count_text,
     used_adjustment_procedure,
 )
@@ -94,7 +94,7 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
     has_tasks = len(correlations.distinct_values("task")) > 1
     names = _method_and_task_text_of_each_row(defined, wording, is_task_named=has_tasks)
     texts = wording.estimate_texts(defined, _DECIMALS)
-    values = named_values_text(texts, names, defined.numbers("estimate"), "correlations")
+    values = named_values_or_extremes_text(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
     if len(defined) > MAX_ITEMS_IN_SENTENCE:
         significant_rows = np.flatnonzero(wording.is_significant(defined))
@@ -103,7 +103,7 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
         if 0 < len(significant_rows) <= MAX_ITEMS_IN_SENTENCE:
             significant_texts = [texts[row] for row in significant_rows]
             significant_names = [names[row] for row in significant_rows]
-            sentence += f": {named_values_text(significant_texts, significant_names, [])}"
+            sentence += f": {named_values_or_extremes_text(significant_texts, significant_names, [])}"
     n_undefined = len(correlations) - len(defined)
     if n_undefined:
         sentence += f"; {counted(n_undefined, 'correlation')} could not be computed"
@@ -135,7 +135,7 @@ def auroc_by_task_sentences(areas: Estimates, wording: Wording) -> Iterator[str]
         return
     defined = areas.subset(is_defined)
     texts = wording.estimate_texts(defined, _DECIMALS, p_values=False)
-    values = named_values_text(
+    values = named_values_or_extremes_text(
         texts, list(tasks[is_defined]), defined.numbers("estimate"), "tasks", preposition="in"
     )
     yield f"{subject} was {values}."

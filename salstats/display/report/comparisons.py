@@ -12,8 +12,8 @@ from salstats.display.report.wording import (
     Wording,
     better_or_worse_verdict,
     decimals_by_magnitude,
-    family_of_tests_text,
-    named_values_text,
+    family_and_n_tests_text,
+    named_values_or_extremes_text,
     names_or_count_text,
     used_adjustment_procedure,
 )
@@ -193,11 +193,11 @@ def _contrast_sizes_clause(
         sizes = wording.estimate_texts(_as_increases(rows, is_increase), digits)
         nouns_of_rows = np.where(is_increase, _PERCENTAGE_INCREASE, noun)
         texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
-        sizes_text = named_values_text(texts, value_names, rows.numbers("estimate"))
+        sizes_text = named_values_or_extremes_text(texts, value_names, rows.numbers("estimate"))
         if len(value_names) > MAX_ITEMS_IN_SENTENCE:
             return f", with changes {sizes_text}"
         return f", with {sizes_text}"
-    sizes_text = named_values_text(
+    sizes_text = named_values_or_extremes_text(
         wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate")
     )
     if len(value_names) > MAX_ITEMS_IN_SENTENCE:
@@ -229,7 +229,7 @@ def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
     if used_adjustment_procedure(contrasts) is None:
         return f"{rule}; nothing is adjusted for multiple tests."
     p_name = wording.p_name(contrasts)
-    return f"{rule} and {p_name} is below {wording.alpha} ({family_of_tests_text(contrasts)})."
+    return f"{rule} and {p_name} is below {wording.alpha} ({family_and_n_tests_text(contrasts)})."
 
 
 def _interpretation_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:

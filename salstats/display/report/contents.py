@@ -244,7 +244,7 @@ def _picked_cases(contents: Contents) -> FrameWithCall | None:
     )
 
 
-def _call_with_labels_and_style(function: Callable[..., Any]) -> DrawingCall:
+def _drawing_call_with_labels_and_style(function: Callable[..., Any]) -> DrawingCall:
     """Return a function that returns the call of `function` with a frame, labels and a style."""
 
     def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
@@ -395,11 +395,11 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "decrease", "Percentage decrease from {reference}",
-                _call_with_labels_and_style(ss.table_decrease), "decrease",
+                _drawing_call_with_labels_and_style(ss.table_decrease), "decrease",
             ),
             TablePlan(
                 "difference", "Difference from {reference}",
-                _call_with_labels_and_style(ss.table_decrease), "difference",
+                _drawing_call_with_labels_and_style(ss.table_decrease), "difference",
             ),
         ),
     ),
@@ -422,7 +422,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "best", "Difference in {metric} from {best}, the best mean",
-                _call_with_labels_and_style(ss.table_decrease), "best", display=Display.FOLDED,
+                _drawing_call_with_labels_and_style(ss.table_decrease), "best", display=Display.FOLDED,
             ),
         ),
     ),
@@ -450,7 +450,7 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "agreement", "Agreement of readers of the same cases",
-                _call_with_labels_and_style(ss.table_estimates), "agreement",
+                _drawing_call_with_labels_and_style(ss.table_estimates), "agreement",
             ),
         ),
     ),
@@ -459,7 +459,7 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "auroc", "Discrimination of the classifier (AUROC)",
-                _call_with_labels_and_style(ss.table_estimates), "auroc",
+                _drawing_call_with_labels_and_style(ss.table_estimates), "auroc",
             ),
             FigurePlan(
                 "calibration_curve", "Calibration of the classifier",
@@ -468,7 +468,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "calibration", "Calibration of the classifier",
-                _call_with_labels_and_style(ss.table_estimates), "calibration",
+                _drawing_call_with_labels_and_style(ss.table_estimates), "calibration",
             ),
             FigurePlan(
                 "confidence", "Scatter plots of {metric} against {prob}",
@@ -478,7 +478,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "correlation", "Rank correlation of scores with {prob}",
-                _call_with_labels_and_style(ss.table_correlation), "correlation",
+                _drawing_call_with_labels_and_style(ss.table_correlation), "correlation",
             ),
         ),
     ),
@@ -497,11 +497,11 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "patients", "Characteristics of {units}",
-                _call_with_labels_and_style(ss.table_patients), "patients",
+                _drawing_call_with_labels_and_style(ss.table_patients), "patients",
             ),
             TablePlan(
                 "description", "Scores by metric and method",
-                _call_with_labels_and_style(ss.table_describe), "describe",
+                _drawing_call_with_labels_and_style(ss.table_describe), "describe",
             ),
             FigurePlan(
                 "flow", "Flow of cases", _call_with_labels(ss.plot_flow), "flow",

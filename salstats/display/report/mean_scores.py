@@ -10,7 +10,7 @@ from salstats.display.report.caveats import caveat_sentences
 from salstats.display.report.wording import (
     Wording,
     decimals_by_magnitude,
-    named_values_text,
+    named_values_or_extremes_text,
     names_or_count_text,
 )
 from salstats.display.text.format import counted, fixed_text, joined
@@ -76,7 +76,7 @@ def _mean_by_method_and_missing_task_sentences(
     if has_averages:
         over_tasks = f" averaged over {counted(len(task_means.distinct_values('task')), 'task')}"
     defined = rows.subset(rows.has_estimate)
-    text = named_values_text(
+    text = named_values_or_extremes_text(
         wording.estimate_texts(defined, decimals_by_magnitude(means.numbers("estimate")), p_values=False),
         [wording.method(method) for method in defined.frame["method"]],
         defined.numbers("estimate"),

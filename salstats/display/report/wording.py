@@ -248,7 +248,7 @@ def decimals_separating_limits_from_estimate(estimates: Estimates, min_decimals:
     return max(min_decimals, min(first_decimal, min_decimals + _MAX_EXTRA_DECIMALS))
 
 
-def named_values_text(
+def named_values_or_extremes_text(
     texts: Sequence[str],
     names: Sequence[str],
     values: Iterable[float],
@@ -275,7 +275,7 @@ def named_values_text(
     return f"between {smallest} and {largest}{group}"
 
 
-def family_of_tests_text(estimates: Estimates) -> str:
+def family_and_n_tests_text(estimates: Estimates) -> str:
     """Return the families in which P values were adjusted: one, or those of single tasks and of averages."""
     n_tests = estimates.numbers("n_tests")
     is_over_tasks = estimates.is_over_tasks

@@ -25,7 +25,7 @@ from salstats.display.tables.grid import (
     read_estimates_to_show,
 )
 from salstats.display.tables.marks import star_texts_and_note
-from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
+from salstats.display.tables.placement import ColumnPlacement, choose_placement, grid_of_frame_row_numbers
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import (
     adjusted_for_covariates_note,
@@ -140,7 +140,7 @@ def table_correlation(
         constant = [key for key in keys if key not in groups_of_triangles]
     else:
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
-        table = quantity_table(frame_row_grid(frame, placement, names), [value, *p_values], names)
+        table = quantity_table(grid_of_frame_row_numbers(frame, placement, names), [value, *p_values], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = variables_shared_by_correlations_note(estimates, names)
     subject_note = paragraph(
@@ -211,7 +211,7 @@ def _triangle_table(
     column_variable = pd.Categorical(first_variables, variables)
     row_variable = pd.Categorical(second_variables, variables)
     placement = ColumnPlacement(rows=("y",), columns=("x",), groups=groups)
-    grid = frame_row_grid(frame.assign(x=column_variable, y=row_variable), placement, labels)
+    grid = grid_of_frame_row_numbers(frame.assign(x=column_variable, y=row_variable), placement, labels)
     table = quantity_table(grid, [value], labels)
     positions = {}
     for position, variable in enumerate(variables):

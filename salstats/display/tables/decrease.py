@@ -31,7 +31,7 @@ from salstats.display.tables.grid import (
     read_estimates_to_show,
 )
 from salstats.display.tables.marks import rarer_rows
-from salstats.display.tables.placement import CellGrid, ColumnPlacement, frame_row_grid
+from salstats.display.tables.placement import CellGrid, ColumnPlacement, grid_of_frame_row_numbers
 from salstats.display.tables.record import Table
 from salstats.display.tables.reference_rows import (
     has_one_reference_mean_per_group,
@@ -41,7 +41,7 @@ from salstats.display.tables.reference_rows import (
 from salstats.display.text.format import capitalized, count_text, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
-    contrast_pairs_as_methods,
+    contrasts_with_pair_text_as_method,
     margin_mark_note,
     margin_marks,
 )
@@ -140,7 +140,7 @@ def table_decrease(  # noqa: C901
     names = Labels(labels, with_undefined.frame)
     if differences.only_value("reference") is not None:
         names = names.with_references(differences.distinct_values("reference"))
-    contrasts = contrast_pairs_as_methods(differences, names)
+    contrasts = contrasts_with_pair_text_as_method(differences, names)
     frame = contrasts.frame
 
     metric_label = ""
@@ -155,7 +155,7 @@ def table_decrease(  # noqa: C901
         rows = contrasts
         if _has_reference_rows(contrasts, placement):
             rows = with_reference_row_per_group(contrasts)
-        grid = frame_row_grid(rows.frame, placement, names)
+        grid = grid_of_frame_row_numbers(rows.frame, placement, names)
         if sort == "size":
             grid = _with_rows_furthest_below_first(grid, rows)
         means = []

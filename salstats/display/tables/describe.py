@@ -18,7 +18,7 @@ from salstats.display.tables.grid import (
     quantity_table,
     read_estimates_to_show,
 )
-from salstats.display.tables.placement import choose_placement, frame_row_grid
+from salstats.display.tables.placement import choose_placement, grid_of_frame_row_numbers
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
     MISSING,
@@ -105,7 +105,7 @@ def table_describe(
     if "metric" in placement.constant:
         metric_label = table_labels.value("metric", frame["metric"].iloc[0])
     values = _summary_quantities(summaries, metric_label, digits, style)
-    table = quantity_table(frame_row_grid(frame, placement, table_labels), values, table_labels)
+    table = quantity_table(grid_of_frame_row_numbers(frame, placement, table_labels), values, table_labels)
     constant = [column for column in placement.constant if column != "metric"]
     general = paragraph(
         notes.constant_note(summaries, constant, table_labels),

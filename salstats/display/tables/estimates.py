@@ -40,7 +40,7 @@ from salstats.display.tables.placement import (
     ColumnPlacement,
     Columns,
     choose_placement,
-    frame_row_grid,
+    grid_of_frame_row_numbers,
 )
 from salstats.display.text.correlation import (
     adjusted_for_covariates_note,
@@ -200,7 +200,7 @@ def table_estimates(
         columns,
         groups,
     )
-    grid = frame_row_grid(_frame_with_terms_as_printed(means, names), placement, names)
+    grid = grid_of_frame_row_numbers(_frame_with_terms_as_printed(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = star_texts_and_note(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]

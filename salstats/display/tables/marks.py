@@ -159,7 +159,7 @@ def estimates_differing_from_reference(
 ) -> DifferingEstimates:
     """Return which estimates differ from the reference method, by verdicts and margins of `differences`."""
     references = differences.distinct_values("reference")
-    _check_differences(estimates, keys, differences, references)
+    _check_same_keys_and_one_reference_at_most(estimates, keys, differences, references)
     shared_keys = [column for column in keys if column in differences.keys]
     difference_keys = _key_texts(differences.frame, shared_keys)
     # a side is "lower", "higher" or "inconclusive"
@@ -204,7 +204,7 @@ def rarer_rows(differing: Collection[int], others: Collection[int]) -> set[int]:
     return set(differing)
 
 
-def _check_differences(
+def _check_same_keys_and_one_reference_at_most(
     estimates: Estimates, keys: Sequence[str], differences: Estimates, references: Sequence[object]
 ) -> None:
     """Raise unless both vary in the same grouping columns and differences have one reference at most."""

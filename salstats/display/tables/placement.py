@@ -187,7 +187,7 @@ class CellGrid:
     is_summary_row: list[bool]
 
 
-def frame_row_grid(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> CellGrid:
+def grid_of_frame_row_numbers(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> CellGrid:
     """Return the frame's row in each cell of a table, rows and columns in the order of labels."""
     texts = {}
     for column in placement.shown_columns:
@@ -265,7 +265,9 @@ def ordered_group_labels(frame: pd.DataFrame, columns: Sequence[str], labels: La
     if not columns:
         return {(): ""}
     combinations = frame.drop_duplicates(list(columns)).reset_index(drop=True)
-    grid = frame_row_grid(combinations, ColumnPlacement(rows=tuple(columns), columns=(), groups=()), labels)
+    grid = grid_of_frame_row_numbers(
+        combinations, ColumnPlacement(rows=tuple(columns), columns=(), groups=()), labels
+    )
     frame_rows = grid.frame_rows[:, 0].tolist()
     groups = {}
     for row_labels, frame_row in zip(grid.row_labels, frame_rows, strict=True):

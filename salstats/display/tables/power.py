@@ -10,7 +10,7 @@ from great_tables import GT
 from salstats.display.facts import paragraph
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import TableQuantity, quantity_table, read_estimates_to_show
-from salstats.display.tables.placement import choose_placement, frame_row_grid
+from salstats.display.tables.placement import choose_placement, grid_of_frame_row_numbers
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
     capitalized,
@@ -96,7 +96,7 @@ def table_power(
         groups=groups,
     )
     values = _unit_power_width_test_quantities(frame, digits, style)
-    table = quantity_table(frame_row_grid(curve_rows, placement, names), values, names)
+    table = quantity_table(grid_of_frame_row_numbers(curve_rows, placement, names), values, names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 

@@ -142,8 +142,8 @@ def part_with_stub_and_columns(rows: TableRows, start: int, stop: int) -> TableR
     )
 
 
-def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = False) -> str:
-    """Return a table as text: its title, its cells below their headings, its notes, on lines of a width.
+def plain_text(rows: TableRows, note_width: int | None = None, *, escapes: bool = False) -> str:
+    """Return a table as text: its title, its cells below their headings, its notes, wrapped at `note_width`.
 
     With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
     is left out.
@@ -170,8 +170,8 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
     for note in rows.notes:
         if note == rows.mark_note and not escapes:
             continue
-        if width:
-            notes += textwrap.wrap(note, width)
+        if note_width:
+            notes += textwrap.wrap(note, note_width)
         else:
             notes.append(note)
     title_lines = [text for text in (rows.title, rows.subtitle) if text]

@@ -40,16 +40,16 @@ def within_tested_margins_phrase(estimates: Estimates, labels: Labels) -> str:
     metrics = labels.order("metric", rows.distinct_values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
         low, high = bounds.iloc[0]
-        return within_margin_phrase(low, high, percent_sign)
+        return margin_phrase(low, high, percent_sign)
     texts = []
     for metric in metrics:
         metric_bounds = bounds[rows.frame["metric"] == metric].drop_duplicates()
-        spans = [within_margin_phrase(low, high, percent_sign) for low, high in metric_bounds.to_numpy()]
+        spans = [margin_phrase(low, high, percent_sign) for low, high in metric_bounds.to_numpy()]
         texts.append(f"{' or '.join(spans)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 
-def within_margin_phrase(low: float, high: float, percent_sign: str) -> str:
+def margin_phrase(low: float, high: float, percent_sign: str) -> str:
     """Return the text of one margin, its numbers followed by `percent_sign`: "within −0.05 to 0.05"."""
     low_text = f"{low:g}".replace("-", MINUS)
     high_text = f"{high:g}".replace("-", MINUS)
@@ -102,7 +102,7 @@ def margin_p_heading(estimates: Estimates) -> str:
     return "P, margin"
 
 
-def contrast_pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
+def contrasts_with_pair_text_as_method(estimates: Estimates, labels: Labels) -> Estimates:
     """Return contrasts in which each pair of method and reference is a method: "B − A" or "B vs A".
 
     Contrasts with one reference and other estimates stay as they are.

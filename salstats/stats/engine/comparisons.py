@@ -15,7 +15,7 @@ from salstats.frames import ColumnCodes
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells
 from salstats.stats.engine.grouping import (
     OVERALL,
-    append_keys,
+    append_key_rows,
     average_over,
     checked_task_column,
     pool_over,
@@ -310,7 +310,7 @@ class PairedTarget:
     one_sided: pd.DataFrame
 
 
-def target_of_scores(
+def paired_target_of_scores(
     term: str, codes: ColumnCodes, units: Units, comparison: ComparisonOptions
 ) -> PairedTarget:
     """Pair scores with the reference's and return the target of the comparison with its pairs.
@@ -505,7 +505,7 @@ def _comparison_target(
     if comparison.overall:
         overall_members, overall_keys = pool_over(keys, checked_task_column(comparison.by), OVERALL)
         defined_members = overall_members * is_defined[:, None]
-        row_keys = append_keys(keys, overall_keys)
+        row_keys = append_key_rows(keys, overall_keys)
         if comparison.pairs == "complete":
             method = method.with_pooled(overall_members, is_defined)
             reference = reference.with_pooled(overall_members, is_defined)
@@ -539,7 +539,7 @@ def _comparison_target(
         reference_weights=np.vstack([zeros, cell_weights]),
         row_weights=row_weights,
     )
-    row_keys = append_keys(row_keys, average_keys).assign(**constant_columns).astype({"reference": TEXT})
+    row_keys = append_key_rows(row_keys, average_keys).assign(**constant_columns).astype({"reference": TEXT})
     n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)
     target = Target(term, method.followed_by(reference), estimand, row_keys, n_missing)

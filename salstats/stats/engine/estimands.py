@@ -13,7 +13,7 @@ from salstats.score_checks import RANGE_ROUNDING
 from salstats.stats.engine.grouping import (
     OVERALL,
     GroupedRows,
-    append_keys,
+    append_key_rows,
     average_over,
     check_one_metric,
     checked_task_column,
@@ -289,7 +289,7 @@ class Estimand:
             values = 100 * ((reference - method) / _nan_if_zero(reference))
         return self._levels_averaged_to_rows(values)
 
-    def method_and_reference_levels_of_rows(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def method_and_reference_levels_by_estimate(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the method's and the reference's level of each row, shape (..., n_rows) each.
 
         A row that averages estimates has the averages of their levels.
@@ -464,7 +464,7 @@ def target_of_cells(
     if overall:
         membership, pooled_keys = pool_over(keys, checked_task_column(list(keys.columns)), OVERALL)
         cells = cells.with_pooled(membership)
-        keys = append_keys(keys, pooled_keys)
+        keys = append_key_rows(keys, pooled_keys)
         # pooled cells enter no average
         pooled_weights = np.zeros((membership.shape[1], average_weights.shape[1]))
         average_weights = np.vstack([average_weights, pooled_weights])
@@ -472,4 +472,4 @@ def target_of_cells(
         cells = cells.with_unit_means()
     cell_weights = np.hstack([np.eye(len(keys)), average_weights])
     n_missing = np.concatenate([cells.n_missing, n_missing_of_averages]).astype(np.int64)
-    return Target(term, cells, Estimand("mean", cell_weights), append_keys(keys, average_keys), n_missing)
+    return Target(term, cells, Estimand("mean", cell_weights), append_key_rows(keys, average_keys), n_missing)

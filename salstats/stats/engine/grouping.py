@@ -107,7 +107,7 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
         rows_of_members = [rows[group] for group in np.flatnonzero(is_member)]
         pooled_rows.append(np.sort(np.concatenate(rows_of_members)))
     rows += pooled_rows
-    keys = append_keys(keys, pooled_keys)
+    keys = append_key_rows(keys, pooled_keys)
     sorted_groups = display_order(keys)
     sorted_keys = keys.iloc[sorted_groups].reset_index(drop=True)
     return RowsOfGroups(sorted_keys, [rows[group] for group in sorted_groups])
@@ -195,7 +195,7 @@ def pool_over(keys: pd.DataFrame, column: str, label: str) -> PooledGroups:
     return PooledGroups(membership, pooled_keys[list(keys.columns)])
 
 
-def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
+def append_key_rows(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
     """Return the keys with rows added; categorical columns keep their order, with new labels last."""
     if not len(added):
         return keys

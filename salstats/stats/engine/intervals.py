@@ -264,7 +264,7 @@ def _tang_percent_decrease_limits(basis: Basis) -> LimitArrays:
     return _decrease_limits_from_ratio(ratio_low, ratio_high)
 
 
-def _tang_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
+def _tang_percent_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a percentage decrease, by Tang's score test of the ratio."""
     method, reference, std_error = _paired_means_and_std_error(basis)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
@@ -519,7 +519,7 @@ RECORDS = (
         short_label="Tang score",
         extra_input="cr2",
         bounded=True,
-        tails=_tang_decrease_tails,
+        tails=_tang_percent_decrease_tails,
     ),
     Interval(
         "wilson",

@@ -139,7 +139,7 @@ def paired_test_result(
     if test in ("t", "cr2"):
         return _t_tests(test, paired_target, tests_estimate_itself)
     if test == "wild":
-        return _p_values_of_tests_inverted_by_wild_limits(paired_target, estimates)
+        return _p_values_of_tests_underlying_wild_limits(paired_target, estimates)
     if test == "signflip":
         # times the weights, the sums of units are their shares of the mean difference
         per_sum, _ = influence_weights(
@@ -151,7 +151,7 @@ def paired_test_result(
         return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
         return PairedTestResult(undefined, undefined, undefined)
-    return _test_estimates_that_are_not_averages(test, paired_target, magnitude, units.name)
+    return _wilcoxon_or_mcnemar_of_rows_without_averages(test, paired_target, magnitude, units.name)
 
 
 def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.ndarray) -> PairedTestResult:
@@ -181,7 +181,7 @@ def _t_tests(test: str, paired_target: PairedTarget, tests_estimate_itself: np.n
     return PairedTestResult(statistic, df, p_value)
 
 
-def _p_values_of_tests_inverted_by_wild_limits(
+def _p_values_of_tests_underlying_wild_limits(
     paired_target: PairedTarget, estimates: InferredEstimates
 ) -> PairedTestResult:
     """Test each row by the test that its limits invert.
@@ -216,7 +216,7 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     return np.where(is_single & (estimates.smallest_n_in_sample >= 2), p_value, np.nan)
 
 
-def _test_estimates_that_are_not_averages(
+def _wilcoxon_or_mcnemar_of_rows_without_averages(
     test: str, paired_target: PairedTarget, magnitude: np.ndarray, unit: str
 ) -> PairedTestResult:
     """Make Wilcoxon's or McNemar's test of the estimates that are not averages; averages get NaN."""

@@ -283,7 +283,7 @@ def _groups_of_column(
     if not _are_patient_sizes(sizes, len(first_rows_of_cases), fewest_groups):
         return None
     if not are_long_ids and _PERSON.search(name) is None:
-        if not _are_numbered_or_rare_words(texts, len(first_rows_of_cases)):
+        if not _look_like_patient_names(texts, len(first_rows_of_cases)):
             return None
         if not _are_groups_of_consecutive_cases(case_codes, first_rows_of_cases, len(sizes)):
             return None
@@ -301,7 +301,7 @@ def _are_long_ids(texts: list[str]) -> bool:
     return not any(_DATE.search(text) for text in texts)
 
 
-def _are_numbered_or_rare_words(texts: list[str], n_cases: int) -> bool:
+def _look_like_patient_names(texts: list[str], n_cases: int) -> bool:
     """Return True if values are numbered (1, 2, ...; P01, P02, ...) or are words with a few cases each."""
     if any(_DATE.search(text) for text in texts):
         return False

@@ -148,7 +148,7 @@ def bessel_factor(n_units: np.ndarray) -> np.ndarray:
 def method_and_reference_means_with_covariance(cells: Cells, estimand: Estimand) -> RatioMeans:
     """Return the means of method and reference in each ratio, and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
-    method, reference = estimand.method_and_reference_levels_of_rows(cells.means())
+    method, reference = estimand.method_and_reference_levels_by_estimate(cells.means())
     n_units = cells.smallest_n_in_sample_of_cells()
     influences = []
     for cell_weights in (estimand.method_weights, estimand.reference_weights):

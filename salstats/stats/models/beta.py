@@ -9,7 +9,7 @@ from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_likelihood,
-    interior_mask,
+    checked_interior_mask,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
 )
@@ -30,7 +30,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: boo
     2004;31:799-815. https://doi.org/10.1080/0266476042000214501
     """
     label = BETA.label
-    interior = interior_mask(response, label)
+    interior = checked_interior_mask(response, label)
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]

@@ -91,7 +91,7 @@ def _model_lines(
     if components is not None:
         lines += _likelihood_lines(fitted, statistics)
     if model.family.is_linear:
-        lines += _residual_lines(model, is_mixed=components is not None)
+        lines += _residual_quantile_lines(model, is_mixed=components is not None)
     if components is not None:
         lines += ["", "Random effects:", *_component_lines(components)]
     heading = "Coefficients" if components is None else "Fixed effects"
@@ -146,7 +146,7 @@ def _likelihood_lines(fitted: Fitted, statistics: pd.Series) -> list[str]:
     return ["", *_aligned_lines([titles, values])]
 
 
-def _residual_lines(model: Model, *, is_mixed: bool) -> list[str]:
+def _residual_quantile_lines(model: Model, *, is_mixed: bool) -> list[str]:
     """Return the quantiles of the residuals, in mixed models divided by their standard deviation."""
     solution = model.solution
     assert solution is not None

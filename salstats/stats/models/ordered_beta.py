@@ -7,8 +7,8 @@ from scipy import special
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_likelihood,
+    checked_interior_mask,
     full_predictors,
-    interior_mask,
     likelihood_of_present_predictors,
     mean_of_present_predictors,
     solution_at_maximum,
@@ -41,7 +41,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, has_intercept: bool) 
     and upper bounds. Political Analysis 2023;31:519-536. https://doi.org/10.1017/pan.2022.20
     """
     label = ORDERED_BETA.label
-    interior = interior_mask(response, label)
+    interior = checked_interior_mask(response, label)
     if terms_separate_outcomes(matrix, response):
         raise NotEstimableError(f"the {label} model has no finite estimates, terms separate zeros and ones")
     present_columns = [_ETA]

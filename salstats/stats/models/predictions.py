@@ -215,7 +215,9 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     """
     matrix = model.design.matrix_at(codes)
     largest_entries = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
-    points = _estimated_columns_or_nan(model, matrix, RANK_TOLERANCE * largest_entries, "means", notes)
+    points = _estimated_columns_with_nan_in_inestimable_rows(
+        model, matrix, RANK_TOLERANCE * largest_entries, "means", notes
+    )
     for column, factor in numeric_columns_and_factor_by_column(model).factor_by_column.items():
         is_unknown = ~np.isin(codes[column], model.design.levels[factor])
         if is_unknown.any():
@@ -250,7 +252,7 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
     # pass any test of their values.
     matrix_slopes = np.ptp(model.design.matrix, axis=0) / (spread or 1)
     tolerance = _DEPENDENCE_TOLERANCE * np.abs(slopes) + RANK_TOLERANCE * matrix_slopes
-    return _estimated_columns_or_nan(model, slopes, tolerance, "slopes", notes)
+    return _estimated_columns_with_nan_in_inestimable_rows(model, slopes, tolerance, "slopes", notes)
 
 
 class _SlopesAndUnresolvedCount(NamedTuple):
@@ -312,7 +314,7 @@ def _difference_quotients(model: Model, covariate: str, codes: Codes, step: floa
     return _DifferenceQuotients(slopes=np.asarray(sum(weighted_matrices)) / step, sizes=np.max(sizes, axis=0))
 
 
-def _estimated_columns_or_nan(
+def _estimated_columns_with_nan_in_inestimable_rows(
     model: Model, matrix: np.ndarray, tolerance: np.ndarray, noun: str, notes: Notes
 ) -> np.ndarray:
     """Return the estimated columns (m, r) of a matrix with all columns of the model matrix.

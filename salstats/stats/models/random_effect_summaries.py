@@ -129,14 +129,14 @@ def variance_component_estimates(fitted: Fitted) -> pd.DataFrame:
     for position, inference in enumerate(_mixed_inferences_or_none_if_unestimated(fitted)):
         components = []
         if inference is not None:
-            components = _variance_and_correlation_rows(inference)
+            components = _variance_and_correlation_estimate_rows(inference)
         rows.extend(component | {"model": position} for component in components)
         n_rows.append(len(components))
     frame = pd.DataFrame(rows, columns=[*_ESTIMATED_COLUMNS, "model"])
     return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
 
 
-def _variance_and_correlation_rows(inference: MixedInference) -> list[dict[str, Any]]:
+def _variance_and_correlation_estimate_rows(inference: MixedInference) -> list[dict[str, Any]]:
     """Return the estimated variances and correlations of one model, a row of the result for each."""
     solution = inference.solution
     rows: list[dict[str, Any]] = []

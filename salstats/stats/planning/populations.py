@@ -239,7 +239,7 @@ class StudySampler:
         method_scores = pilot.method_scores[rows]
         flip_chances = self.moved.flip_chances
         if flip_chances is not None:
-            uniform_numbers = self._flip_deciding_uniforms_by_unit_and_pair(studies)
+            uniform_numbers = self._uniforms_deciding_score_flips_by_unit_and_pair(studies)
             is_flipped = uniform_numbers[draw_of_pair, position_in_unit] < flip_chances[rows]
             method_scores = np.where(is_flipped, 1 - method_scores, method_scores)
         return DrawnPairs(
@@ -249,7 +249,7 @@ class StudySampler:
             studies=study_of_pair,
         )
 
-    def _flip_deciding_uniforms_by_unit_and_pair(self, studies: range) -> np.ndarray:
+    def _uniforms_deciding_score_flips_by_unit_and_pair(self, studies: range) -> np.ndarray:
         """Uniform random numbers that decide which pairs are flipped, shape (n_drawn_units, largest unit).
 
         The pairs of a unit have equal numbers where they are flipped together.

@@ -89,7 +89,7 @@ class Plan:
         )
         target = paired_target.target
         estimates, test_result = infer_and_test(paired_target, options, test, pairs.units)
-        method_mean, reference_mean = target.estimand.method_and_reference_levels_of_rows(
+        method_mean, reference_mean = target.estimand.method_and_reference_levels_by_estimate(
             target.cells.means()
         )
         metrics = np.full(len(keys), metric)

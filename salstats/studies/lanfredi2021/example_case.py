@@ -27,7 +27,13 @@ from salstats.errors import SalstatsError
 from salstats.images.printed_images import outlines_as_row_col_lines, printed_shape
 from salstats.readers.background_images import read_grey_for_print
 from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
-from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, center_bias_on_image, resized_if_finite
+from salstats.scoring.gaze_cases import (
+    ALL,
+    GazeRule,
+    GazeTruths,
+    center_bias_on_image_or_reason,
+    resized_if_finite,
+)
 from salstats.scoring.gaze_sampling import spread_over_replicates
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
@@ -61,7 +67,7 @@ def figure_1_fixations_and_maps(recordings: Recordings) -> ItemResult:
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
     # With `truth=ALL` there is one truth, of all readers.
     truths = GazeTruths(case, rule)
-    density = center_bias_on_image(case, truths, recordings.bias, rule).density
+    density = center_bias_on_image_or_reason(case, truths, recordings.bias, rule).density
     name = printed_row_names(pick)[0]
     # The panel of the fixations has no map.
     maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
@@ -214,7 +220,7 @@ def plot_mean_auc_sd_by_sampled_pixels(spread: pd.DataFrame, *, width: float = C
             grid.panel_height(_PANEL_RATIO),
             x="Pixels drawn on either side",
             y="SD of the sampled value",
-            notes=_sampled_sd_notes(spread, rows, labels),
+            notes=_notes_of_mean_auc_and_sd_figure(spread, rows, labels),
             legend=list(texts.values()),
         )
         + group_scales(texts, width=width, labels=labels)
@@ -224,7 +230,9 @@ def plot_mean_auc_sd_by_sampled_pixels(spread: pd.DataFrame, *, width: float = C
     )
 
 
-def _sampled_sd_notes(spread: pd.DataFrame, drawn_rows: pd.DataFrame, labels: Labels) -> list[str]:
+def _notes_of_mean_auc_and_sd_figure(
+    spread: pd.DataFrame, drawn_rows: pd.DataFrame, labels: Labels
+) -> list[str]:
     """Write the notes of `plot_mean_auc_sd_by_sampled_pixels`.
 
     `drawn_rows` are those rows of `spread` that are drawn.

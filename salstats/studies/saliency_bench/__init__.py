@@ -29,7 +29,7 @@ from salstats.studies.saliency_bench.cell_means import (
     printed_benchmark,
     score_benchmark,
     scores_of_saliency_methods,
-    split_by_number_of_methods,
+    split_by_several_or_single_method,
 )
 from salstats.studies.saliency_bench.data_sets import (
     figure_1_images_with_truths,
@@ -38,9 +38,9 @@ from salstats.studies.saliency_bench.data_sets import (
 )
 from salstats.studies.saliency_bench.table_consistency import (
     digit_changes_that_reconcile_tables,
-    printed_correlations,
     printed_correlations_compared_with_printed_values,
-    printed_means_of_cells,
+    printed_correlations_of_complete_models_and_methods,
+    printed_means_matching_cells,
 )
 from salstats.studies.study_parser import Parser
 
@@ -254,7 +254,7 @@ def needs_met(
         met.add(TWO_METRICS)
 
     cells = compared_scores[list(CELL_COLUMNS)].drop_duplicates()
-    several, single = split_by_number_of_methods(cells)
+    several, single = split_by_several_or_single_method(cells)
     if len(several):
         met.add(SEVERAL_METHODS)
     if len(single):
@@ -286,11 +286,11 @@ def _chosen_items(items: Iterable[StudyItem], options: MeanOptions) -> list[Stud
 
 def _add_printed_numbers(items: Iterable[StudyItem], compared_scores: pd.DataFrame) -> list[StudyItem]:
     """Add the printed numbers to the items, for data sets, models and methods named as in the study."""
-    cells = split_by_number_of_methods(compared_scores[list(CELL_COLUMNS)].drop_duplicates())
+    cells = split_by_several_or_single_method(compared_scores[list(CELL_COLUMNS)].drop_duplicates())
     printed_rows = {
-        "table_2": printed_means_of_cells(cells.several),
-        "table_3": printed_correlations(compared_scores),
-        "table_4": printed_means_of_cells(cells.single),
+        "table_2": printed_means_matching_cells(cells.several),
+        "table_3": printed_correlations_of_complete_models_and_methods(compared_scores),
+        "table_4": printed_means_matching_cells(cells.single),
     }
     keys = {"table_2": CELL_COLUMNS, "table_3": ("model", "method", "x", "y"), "table_4": CELL_COLUMNS}
     items_with_printed = []

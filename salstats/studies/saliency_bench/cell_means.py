@@ -97,12 +97,12 @@ class Benchmark:
     @property
     def means_of_several_methods(self) -> pd.DataFrame:
         """The means of models with several methods, which can be ranked."""
-        return split_by_number_of_methods(self.means).several
+        return split_by_several_or_single_method(self.means).several
 
     @property
     def means_of_single_method(self) -> pd.DataFrame:
         """The means of models with a single method."""
-        return split_by_number_of_methods(self.means).single
+        return split_by_several_or_single_method(self.means).single
 
 
 def score_benchmark(compared_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
@@ -246,7 +246,7 @@ def method_ranks_with_limits_by_data_set_and_model(
 ) -> pd.DataFrame:
     """Return each method's rank and its limits per metric, data set and model, over resampled cases."""
     return ss.rank_stability(
-        split_by_number_of_methods(scores).several,
+        split_by_several_or_single_method(scores).several,
         by=["metric", "dataset", "model"],
         unit=options.unit,
         n_replicates=options.n_replicates,
@@ -258,12 +258,12 @@ def method_ranks_with_limits_over_data_sets(means: pd.DataFrame, options: MeanOp
 
     Each data set counts as one observation, its mean, whatever its size.
     """
-    several = split_by_number_of_methods(means).several.rename(columns={"estimate": "score"})
+    several = split_by_several_or_single_method(means).several.rename(columns={"estimate": "score"})
     table = several[[*CELL_COLUMNS, "score"]].assign(case=several["dataset"].astype(TEXT))
     return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=options.n_replicates)
 
 
-def split_by_number_of_methods(means: pd.DataFrame) -> ModelSplit:
+def split_by_several_or_single_method(means: pd.DataFrame) -> ModelSplit:
     """Separate the rows of models with several methods from those of models with a single one."""
     n_methods = means.groupby("model", observed=True)["method"].transform("nunique")
     is_single = np.asarray(n_methods == 1)

@@ -16,7 +16,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     end_of_note_on_choice_of_cutoffs,
     feature_name,
-    full_slice_and_cutoff_source_text,
+    full_slice_text_with_cutoff_source,
     labels_with,
     standard_error_note,
 )
@@ -258,7 +258,7 @@ def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> It
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:
-        case_slice = full_slice_and_cutoff_source_text(frames)
+        case_slice = full_slice_text_with_cutoff_source(frames)
         note += end_of_note_on_choice_of_cutoffs(frames, inference)
     elif metric == "iou":
         note += "; on findings that are present, where the study's table uses the full slice"

@@ -221,7 +221,7 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
             masks["smooth"] = tuning.smooth
         tuned = score(study_of_main_series_and_people(study), metrics="iou", **masks)
     return StudyFrames(
-        scores=true_positive_slice(all_scores, set(unscored.features["case"])),
+        scores=full_scores_as_true_positive_slice(all_scores, set(unscored.features["case"])),
         full=full,
         uncut=uncut,
         features=unscored.features,
@@ -389,7 +389,7 @@ def study_of_main_series_and_people(study: Study) -> Study:
     return study.select(methods=names)
 
 
-def true_positive_slice(full: pd.DataFrame, cases_with_finding: set[str]) -> pd.DataFrame:
+def full_scores_as_true_positive_slice(full: pd.DataFrame, cases_with_finding: set[str]) -> pd.DataFrame:
     """Make the true-positive slice, as `score` does, from IoU and hits on the full slice.
 
     `cases_with_finding` have a finding in any task. IoU is undefined where the finding or the mask is empty.

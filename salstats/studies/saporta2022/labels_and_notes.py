@@ -66,7 +66,7 @@ def end_of_note_on_cases_also_tuned_on(frames: StudyFrames) -> str:
     return f"; {frames.n_shared_cases} cases stand in both studies, so that what is tuned is too good here"
 
 
-def full_slice_and_cutoff_source_text(frames: StudyFrames) -> str:
+def full_slice_text_with_cutoff_source(frames: StudyFrames) -> str:
     """Name the full slice, with the source of the cut-offs where masks were emptied."""
     if frames.cutoff_source in ("", AS_SCORED):
         return "full"

@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     end_of_note_on_choice_of_cutoffs,
     estimate_note,
     few_patients_note_ending,
-    full_slice_and_cutoff_source_text,
+    full_slice_text_with_cutoff_source,
     labels_with,
     published_inference_or_smallest_p_note,
 )
@@ -377,7 +377,7 @@ def mean_iou_on_full_slice(frames: StudyFrames) -> ItemResult:
             estimates, differences=differences, exclude=_human_if_present(estimates), n=True, labels=LABELS
         ),
         ss.plot_intervals(estimates, labels=LABELS),
-        slice=full_slice_and_cutoff_source_text(frames),
+        slice=full_slice_text_with_cutoff_source(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
         f"{estimate_note(inference)}{end_of_note_on_choice_of_cutoffs(frames, inference)}",

@@ -21,10 +21,10 @@ from salstats.scoring.masking import Key, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
 from salstats.studies.saporta2022.file_scoring import (
+    full_scores_as_true_positive_slice,
     inference_of,
     iou_rows_with_low_probability_masks_emptied,
     series_of_each_row,
-    true_positive_slice,
 )
 from salstats.studies.saporta2022.release import has_name_of_shape_file, read_released_scores_or_feature
 from salstats.studies.saporta2022.study_frames import (
@@ -391,7 +391,7 @@ def _true_positive_slice_from_full(full_slice: pd.DataFrame) -> pd.DataFrame:
     if "reason" not in full_slice:
         full_slice["reason"] = pd.Series(None, full_slice.index, dtype="object")
     has_finding = _truth_pixels(full_slice).fillna(0) > 0
-    return true_positive_slice(full_slice, set(full_slice.loc[has_finding, "case"]))
+    return full_scores_as_true_positive_slice(full_slice, set(full_slice.loc[has_finding, "case"]))
 
 
 def _truth_pixels(scores: pd.DataFrame) -> pd.Series:
@@ -485,11 +485,11 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
             )
         if not 0 <= value <= 1:
             raise ValueRangeError(Setting("cutoff"), f" must lie between 0 and 1; got {value!r}", value=value)
-    _check_cutoffs_of_methods_cover_tasks(cutoffs, full)
+    _check_no_method_has_cutoffs_for_some_tasks_only(cutoffs, full)
     return cutoffs
 
 
-def _check_cutoffs_of_methods_cover_tasks(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
+def _check_no_method_has_cutoffs_for_some_tasks_only(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
     """Raise an error where a method has a cut-off for some tasks of the full slice and none for another."""
     for task, series in dict.fromkeys(zip(full["task"], series_of_each_row(full), strict=True)):
         names = {None, series.method, str(series)}

@@ -67,7 +67,7 @@ def summarize_as_published(
     """
     parts = []
     columns = list(by)
-    for rows, draws in _series_rows_with_draws(scores, n_replicates):
+    for rows, draws in _rows_of_each_method_and_model_with_draws(scores, n_replicates):
         with _without_package_warnings():
             means = summarize(rows, by=columns, unit="case", draws=draws, interval="order")
             replicates = bootstrap(rows, by=columns, unit="case", draws=draws)
@@ -83,14 +83,14 @@ def bootstrap_replicates_as_published(
 ) -> pd.DataFrame:
     """Return the replicates of `summarize_as_published`, which eval.py writes to a file: as `bootstrap`."""
     parts = []
-    for rows, draws in _series_rows_with_draws(scores, n_replicates):
+    for rows, draws in _rows_of_each_method_and_model_with_draws(scores, n_replicates):
         with _without_package_warnings():
             parts.append(bootstrap(rows, by=list(by), unit="case", draws=draws))
     replicates = pd.concat(parts, ignore_index=True)
     return replicates.sort_values(list(by), kind="stable", ignore_index=True)
 
 
-def _series_rows_with_draws(
+def _rows_of_each_method_and_model_with_draws(
     scores: pd.DataFrame, n_replicates: int
 ) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Yield the rows of each method and model, which are one file of the scripts, and the draws of cases."""

@@ -13,9 +13,9 @@ from salstats.display.report.wording import (
     better_or_worse_verdict,
     decimals_by_magnitude,
     decimals_separating_limits_from_estimate,
-    family_of_tests_text,
+    family_and_n_tests_text,
     label_in_sentence,
-    named_values_text,
+    named_values_or_extremes_text,
     names_or_count_text,
 )
 from salstats.display.text.labels import Labels
@@ -132,12 +132,12 @@ def test_more_than_four_names_are_a_number():
 def test_of_more_than_six_values_the_smallest_and_the_largest_are_named():
     values = [0.3, 0.1, 0.9, 0.4, 0.5, 0.6, 0.7]
     texts = [str(value) for value in values]
-    six = named_values_text(texts[:6], list("abcdef"), values[:6], "tasks")
+    six = named_values_or_extremes_text(texts[:6], list("abcdef"), values[:6], "tasks")
     assert six == "0.3 for a, 0.1 for b, 0.9 for c, 0.4 for d, 0.5 for e and 0.6 for f"
-    seven = named_values_text(texts, list("abcdefg"), values, "tasks", "in")
+    seven = named_values_or_extremes_text(texts, list("abcdefg"), values, "tasks", "in")
     assert seven == "between 0.1 in b and 0.9 in c among 7 tasks"
-    assert named_values_text(texts, list("abcdefg"), values) == "between 0.1 for b and 0.9 for c"
-    assert named_values_text(["0.3"], [""], [0.3]) == "0.3"
+    assert named_values_or_extremes_text(texts, list("abcdefg"), values) == "between 0.1 for b and 0.9 for c"
+    assert named_values_or_extremes_text(["0.3"], [""], [0.3]) == "0.3"
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_limits_have_the_decimals_that_tell_them_from_their_estimate(low, high, 
 def test_tests_over_tasks_are_a_family_of_their_own():
     rows = [contrast_row("gradcam", 1.0, 0.5, 2.0, "lower", task=task, n_tests=6) for task in "ab"]
     average = contrast_row("gradcam", 1.0, 0.5, 2.0, "lower", task="Average", n_tests=1)
-    assert family_of_tests_text(read_estimates(frame(*rows))) == "one family of 6 tests"
-    assert family_of_tests_text(read_estimates(frame(average))) == "one family of 1 test"
-    assert family_of_tests_text(read_estimates(frame(*rows, average))) == (
+    assert family_and_n_tests_text(read_estimates(frame(*rows))) == "one family of 6 tests"
+    assert family_and_n_tests_text(read_estimates(frame(average))) == "one family of 1 test"
+    assert family_and_n_tests_text(read_estimates(frame(*rows, average))) == (
         "one family of 6 tests in single tasks and one of 1 test over tasks"
     )
 

@@ -15,7 +15,7 @@ from salstats.display.tables.grid import (
     quantity_table,
     read_estimates_to_show,
 )
-from salstats.display.tables.placement import ColumnPlacement, frame_row_grid
+from salstats.display.tables.placement import ColumnPlacement, grid_of_frame_row_numbers
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, ColumnError, SalstatsError, ValueRangeError
@@ -111,7 +111,7 @@ def test_small_variances_have_significant_digits():
 
 def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
     value = TableQuantity("Mean", ["0.1", "0.2", "0.3"], bold={2}, underline={1})
-    table = quantity_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
+    table = quantity_table(grid_of_frame_row_numbers(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
     assert table.cells == [["0.1", "0.2"], ["0.3", MISSING]]
     assert (table.bold, table.underline) == ({(1, 0)}, {(0, 1)})
     assert [column.heading for column in table.columns] == ["x", "y"]
@@ -121,7 +121,9 @@ def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
 def test_values_of_a_row_stand_once_before_the_others():
     count = TableQuantity("n", ["5", "5", "6"], "right")
     values = [TableQuantity("Mean", ["0.1", "0.2", "0.3"]), TableQuantity("P", ["0.01", "0.02", "0.03"])]
-    table = quantity_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count])
+    table = quantity_table(
+        grid_of_frame_row_numbers(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count]
+    )
     assert table.cells[0] == ["5", "0.1", "0.01", "0.2", "0.02"]
     assert [column.spanners for column in table.columns] == [(), ("x",), ("x",), ("y",), ("y",)]
 
@@ -132,7 +134,7 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
     )
     placement = ColumnPlacement(rows=("task",), columns=(), groups=("metric",))
     table = quantity_table(
-        frame_row_grid(frame, placement, Labels()), [TableQuantity("Mean", ["1"] * 3)], Labels()
+        grid_of_frame_row_numbers(frame, placement, Labels()), [TableQuantity("Mean", ["1"] * 3)], Labels()
     )
     assert table.rows_with_rule_above == {table.stub.index(("Average",), 1)}
 
@@ -157,7 +159,10 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     placement = ColumnPlacement(rows=("x",), columns=("task",), groups=("metric", "task"))
     labels = Labels({"task": "Finding"})
     table = quantity_table(
-        frame_row_grid(frame, placement, labels), [TableQuantity("Mean", ["1"] * 4)], labels, absent_text=""
+        grid_of_frame_row_numbers(frame, placement, labels),
+        [TableQuantity("Mean", ["1"] * 4)],
+        labels,
+        absent_text="",
     )
     assert table.stubhead == ("Variable",)
     assert table.axis_headings == ("Metric, Finding", "Finding")
@@ -165,7 +170,7 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     assert table.cells[0] == ["1", ""]
     assert table.may_rearrange
     of_pairs = pd.DataFrame({"y": ["prob", "age"], "estimate": 1.0})
-    grid = frame_row_grid(of_pairs, ColumnPlacement(rows=("y",), columns=(), groups=()), labels)
+    grid = grid_of_frame_row_numbers(of_pairs, ColumnPlacement(rows=("y",), columns=(), groups=()), labels)
     assert quantity_table(grid, [TableQuantity("Mean", ["1", "2"])], labels).stubhead == ("Variable",)
 
 
@@ -175,7 +180,7 @@ def test_a_table_without_grouping_columns_has_one_row():
         TableQuantity("Mean", ["0.1", "0.2"], heading_by_column={"y": "Average"}),
         TableQuantity("n", ["5", "6"], "right"),
     ]
-    table = quantity_table(frame_row_grid(FRAME.head(2), placement, Labels()), values, Labels())
+    table = quantity_table(grid_of_frame_row_numbers(FRAME.head(2), placement, Labels()), values, Labels())
     assert (table.stubhead, table.stub, table.groups) == (("",), [("All",)], [])
     assert [column.heading for column in table.columns] == ["Mean", "n", "Average", "n"]
     assert [column.align for column in table.columns] == ["point", "right"] * 2

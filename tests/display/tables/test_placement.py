@@ -9,7 +9,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.placement import (
     checked_columns_of_option,
     choose_placement,
-    frame_row_grid,
+    grid_of_frame_row_numbers,
     key_of,
     ordered_group_labels,
 )
@@ -95,7 +95,7 @@ def test_a_column_without_a_place_named_twice_or_not_there_is_an_error():
 
 def test_cells_hold_rows_of_the_frame_in_the_order_of_labels():
     frame = table(method="ab", task="xy").iloc[:3]
-    grid = frame_row_grid(frame, placement(frame), Labels({"task": ["y", "x"]}, frame))
+    grid = grid_of_frame_row_numbers(frame, placement(frame), Labels({"task": ["y", "x"]}, frame))
     assert grid.row_labels == [("y",), ("x",)]
     assert grid.column_labels == [("a",), ("b",)]
     assert grid.frame_rows.tolist() == [[1, -1], [0, 2]]
@@ -104,14 +104,14 @@ def test_cells_hold_rows_of_the_frame_in_the_order_of_labels():
 
 def test_averages_and_pooled_rows_are_summaries():
     frame = table(method="ab", task=["x", "Average", "Overall"])
-    grid = frame_row_grid(frame, placement(frame), Labels(None, frame))
+    grid = grid_of_frame_row_numbers(frame, placement(frame), Labels(None, frame))
     summaries = dict(zip([label for (label,) in grid.row_labels], grid.is_summary_row, strict=True))
     assert summaries == {"x": False, "Average": True, "Overall": True}
 
 
 def test_rows_of_groups_are_labelled_by_group_and_row():
     frame = table(metric=["iou", "hit"], method="ab", task="xy")
-    grid = frame_row_grid(frame, placement(frame), Labels(None, frame))
+    grid = grid_of_frame_row_numbers(frame, placement(frame), Labels(None, frame))
     assert grid.group_labels == [("IoU",), ("IoU",), ("Hit rate",), ("Hit rate",)]
     assert grid.row_labels == [("x",), ("y",), ("x",), ("y",)]
     assert grid.frame_rows.tolist() == [[0, 2], [1, 3], [4, 6], [5, 7]]
@@ -121,7 +121,7 @@ def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
     frame = table(method="ab", task="xy")
     twice = pd.concat([frame, frame.iloc[[2]]], ignore_index=True)
     with raises(SalstatsError, rows=(2, 4)):
-        frame_row_grid(twice, placement(frame), Labels())
+        grid_of_frame_row_numbers(twice, placement(frame), Labels())
 
 
 def test_keys_are_texts_and_missing_values_are_empty():

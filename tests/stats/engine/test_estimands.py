@@ -51,7 +51,7 @@ def test_the_mean_of_decreases_is_not_the_decrease_of_means():
         "percent_decrease", np.vstack([identity, zeros]), np.vstack([zeros, identity]), weights
     )
     np.testing.assert_allclose(estimand.value(METHODS.ravel()), [-60, 20, -200, -80])
-    method, reference = estimand.method_and_reference_levels_of_rows(METHODS.ravel())
+    method, reference = estimand.method_and_reference_levels_by_estimate(METHODS.ravel())
     np.testing.assert_allclose([method[3], reference[3]], [0.6, 0.4])
 
 

@@ -12,7 +12,7 @@ from salstats.errors import ColumnError, Setting
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.cautions import POOLED_TASKS
 from salstats.stats.engine.grouping import (
-    append_keys,
+    append_key_rows,
     average_over,
     check_one_metric,
     checked_task_column,
@@ -219,7 +219,7 @@ def test_averages_stand_behind_the_groups_they_are_made_of():
 
 def test_categories_keep_their_order_and_get_the_average_behind_them():
     keys = pd.DataFrame({"task": pd.Categorical(["late", "early"], ["late", "early"], ordered=True)})
-    longer = append_keys(keys, pd.DataFrame({"task": ["Average"]}))
+    longer = append_key_rows(keys, pd.DataFrame({"task": ["Average"]}))
     assert longer["task"].tolist() == ["late", "early", "Average"]
     assert longer["task"].cat.categories.tolist() == ["late", "early", "Average"]
     assert keys["task"].cat.categories.tolist() == ["late", "early"]

@@ -8,8 +8,8 @@ from tests_support import raises
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_likelihood,
+    checked_interior_mask,
     full_predictors,
-    interior_mask,
     likelihood_of_present_predictors,
     mean_of_present_predictors,
     solution_at_maximum,
@@ -31,14 +31,14 @@ def _log_density(score, logit_mean, log_precision):
 
 
 def test_scores_of_0_and_1_are_not_interior():
-    np.testing.assert_array_equal(interior_mask(SCORES, "beta"), INTERIOR)
+    np.testing.assert_array_equal(checked_interior_mask(SCORES, "beta"), INTERIOR)
 
 
 def test_interior_scores_must_exist_and_differ():
     with raises(NotEstimableError, value=None):
-        interior_mask(np.array([0.0, 1.0, 1.0]), "beta")
+        checked_interior_mask(np.array([0.0, 1.0, 1.0]), "beta")
     with raises(NotEstimableError, value=0.4):
-        interior_mask(np.array([0.0, 0.4, 0.4]), "beta")
+        checked_interior_mask(np.array([0.0, 0.4, 0.4]), "beta")
 
 
 def test_likelihood_and_its_derivatives_are_those_of_the_beta_distribution():

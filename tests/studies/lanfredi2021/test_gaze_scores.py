@@ -11,7 +11,7 @@ from tests_support import raises, warns
 
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.gaze import read_gaze
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 from salstats.studies.item_warnings import ItemNotMade
 from salstats.studies.lanfredi2021 import RAW_ITEMS
 from salstats.studies.lanfredi2021.gaze_scores import (
@@ -52,7 +52,7 @@ def made(study, **choice):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
         given = scored_recordings(study, ScoringOptions(n_replicates=2, **choice))
-        return {item.key: result for item, result in make_items(RAW_ITEMS, (), given)}
+        return {item.key: result for item, result in made_items_whose_needs_are_met(RAW_ITEMS, (), given)}
 
 
 def test_without_chest_boxes_the_shuffled_metrics_are_undefined_and_the_rest_stands(release):
@@ -177,7 +177,7 @@ def items_of(scores, labels=LABELS):
         # few cases is the point of it
         warnings.simplefilter("ignore", SalstatsWarning)
         items = [item for item in RAW_ITEMS if item.key in TABLES]
-        return {item.key: made for item, made in make_items(items, (), given)}
+        return {item.key: made for item, made in made_items_whose_needs_are_met(items, (), given)}
 
 
 def body(item) -> str:
@@ -283,7 +283,7 @@ def test_without_a_majority_table_2_is_left_out_and_said():
     given = Recordings(None, ScoringOptions(), labels, None, with_mixing_and_subset(make_scores(), labels))
     table_2 = [item for item in RAW_ITEMS if item.key in ("table1", "table2")]
     with pytest.warns(ItemNotMade) as caught:
-        assert [item.key for item, _ in make_items(table_2, (), given)] == ["table1"]
+        assert [item.key for item, _ in made_items_whose_needs_are_met(table_2, (), given)] == ["table1"]
     assert [warning.message.item for warning in caught] == ["Table 2"]
 
 

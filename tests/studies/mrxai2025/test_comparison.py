@@ -12,7 +12,7 @@ import salstats as ss
 from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.errors import SalstatsWarning
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, MrxaiData
 from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.comparison import ToolComparison, n_decimals
@@ -57,7 +57,10 @@ def items_of(scores, options=CHOICE, only=(), **given):
         warnings.simplefilter("ignore", SalstatsWarning)
         data = MrxaiData(ToolComparison(scored, options, **given))
         items = [item for item in COMPARISON_ITEMS if not only or item.key in only]
-        return {item.key: made for item, made in make_items(items, {SECOND_TOOL, REFERENCE}, data)}
+        return {
+            item.key: made
+            for item, made in made_items_whose_needs_are_met(items, {SECOND_TOOL, REFERENCE}, data)
+        }
 
 
 def words(item):

@@ -9,7 +9,7 @@ import pytest
 from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.layout.theme import MM_PER_INCH, PAGE_MM
 from salstats.scoring.mask_simulation import SIMULATIONS
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 from salstats.studies.mrxai2025 import SIMULATION_ITEMS, MrxaiData
 from salstats.studies.mrxai2025.simulations import (
     STEPS_NOTE,
@@ -39,7 +39,7 @@ def scores(data):
 
 @pytest.fixture(scope="module")
 def items(data):
-    return {item.key: made for item, made in make_items(SIMULATION_ITEMS, (), data)}
+    return {item.key: made for item, made in made_items_whose_needs_are_met(SIMULATION_ITEMS, (), data)}
 
 
 def of(frame, names):

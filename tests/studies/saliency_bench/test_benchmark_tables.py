@@ -12,7 +12,7 @@ from display.plots.estimate_figures import scale
 
 from salstats.datasets import load_published
 from salstats.errors import SalstatsWarning
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS, needs_met
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
@@ -30,7 +30,7 @@ def items_of(means, items=SCORE_ITEMS):
         # of few data sets
         warnings.simplefilter("ignore", SalstatsWarning)
         met = set() if means.is_printed else needs_met(means.scores, means.scores)
-        return {item.key: made for item, made in make_items(items, met, means)}
+        return {item.key: made for item, made in made_items_whose_needs_are_met(items, met, means)}
 
 
 @pytest.fixture(scope="module")

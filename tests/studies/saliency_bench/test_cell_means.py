@@ -23,7 +23,7 @@ from salstats.studies.saliency_bench.cell_means import (
     score_benchmark,
     scores_of_saliency_methods,
     sorted_by_labels,
-    split_by_number_of_methods,
+    split_by_several_or_single_method,
 )
 
 #: Sums of the same numbers in another order.
@@ -137,7 +137,7 @@ class TestCorrelations:
 
     def test_intervals_of_the_printed_eight_are_fishers(self):
         found = pearson_over_data_sets(
-            split_by_number_of_methods(printed_means())[0], ["iou", "hit_any", "insertion"]
+            split_by_several_or_single_method(printed_means())[0], ["iou", "hit_any", "insertion"]
         )
         assert set(found["n"]) == {8}
         half = stats.norm.ppf(0.975) / np.sqrt(8 - 3)
@@ -192,7 +192,7 @@ class TestRanks:
         found = method_ranks_with_limits_over_data_sets(means, CHOICE)
         assert set(found["unit"]) == {"dataset"}
         assert set(found["n_units"]) == {6}
-        several, _ = split_by_number_of_methods(means)
+        several, _ = split_by_several_or_single_method(means)
         order = ["metric", "model", "method"]
         plain = several.groupby(order)["estimate"].mean().groupby(level=[0, 1]).rank(ascending=False)
         np.testing.assert_array_equal(found.set_index(order)["estimate"].sort_index(), plain.sort_index())
@@ -200,7 +200,7 @@ class TestRanks:
     def test_every_data_set_and_model_has_a_ranking_of_its_own(self, scores, means):
         found = method_ranks_with_limits_by_data_set_and_model(scores, CHOICE)
         assert len(found) == 3 * 6 * len(MODELS) * len(METHODS)
-        several, _ = split_by_number_of_methods(means)
+        several, _ = split_by_several_or_single_method(means)
         order = ["metric", "dataset", "model", "method"]
         plain = several.set_index(order)["estimate"].groupby(level=[0, 1, 2]).rank(ascending=False)
         np.testing.assert_array_equal(found.set_index(order)["estimate"].sort_index(), plain.sort_index())

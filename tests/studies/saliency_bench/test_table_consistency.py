@@ -20,9 +20,9 @@ from salstats.studies.saliency_bench.table_consistency import (
     CHANGES_FILE,
     compare_correlations,
     digit_changes_that_reconcile_tables,
-    printed_correlations,
     printed_correlations_compared_with_printed_values,
-    printed_means_of_cells,
+    printed_correlations_of_complete_models_and_methods,
+    printed_means_matching_cells,
     printed_tables_2_and_3,
     values_after_changes,
 )
@@ -111,7 +111,7 @@ def test_printed_means_are_those_of_the_cells_that_have_a_name_of_the_study():
     # names are known by their letters
     own = cells.assign(method=cells["method"].str.upper())
     others = own.assign(dataset="elsewhere")
-    found = printed_means_of_cells(pd.concat([own, own, others]))
+    found = printed_means_matching_cells(pd.concat([own, own, others]))
     assert found["method"].tolist() == own["method"].tolist()
     assert found["estimate"].tolist() == printed["estimate"].tail(4).tolist()
 
@@ -121,14 +121,18 @@ def test_printed_correlations_are_those_of_methods_with_all_data_sets_of_the_stu
     first = values.iloc[0]
     cells = values[(values["model"] == first["model"]) & (values["method"] == first["method"])]
     own = printed[(printed["model"] == first["model"]) & (printed["method"] == first["method"])]
-    found = printed_correlations(cells)
+    found = printed_correlations_of_complete_models_and_methods(cells)
     assert len(found) == 3
     assert found[["x", "y"]].to_numpy().tolist() == own[["metric_1", "metric_2"]].to_numpy().tolist()
     assert found["estimate"].tolist() == own["correlation"].tolist()
-    without_metric = printed_correlations(cells[cells["metric"] != "iou"])
+    without_metric = printed_correlations_of_complete_models_and_methods(cells[cells["metric"] != "iou"])
     assert without_metric[["x", "y"]].to_numpy().tolist() == [["hit_any", "insertion"]]
-    assert printed_correlations(cells[cells["dataset"] != first["dataset"]]).empty
-    assert printed_correlations(pd.concat([cells, cells.assign(dataset="another")])).empty
+    assert printed_correlations_of_complete_models_and_methods(
+        cells[cells["dataset"] != first["dataset"]]
+    ).empty
+    assert printed_correlations_of_complete_models_and_methods(
+        pd.concat([cells, cells.assign(dataset="another")])
+    ).empty
 
 
 def test_the_items_count_what_agrees_before_and_after_the_changes():

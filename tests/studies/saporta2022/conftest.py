@@ -8,7 +8,7 @@ import pytest
 from saporta_frames import draw_tables, in_nine_tasks, read_oracle
 
 from salstats.errors import SalstatsWarning
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.study_frames import (
     FULL_PROBABILITIES,
@@ -86,7 +86,9 @@ def made_of(frames, *keys):
     items = [i for i in ITEMS if (i.key in keys if keys else i.key not in ELSEWHERE)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        return {item.key: made for item, made in make_items(items, frames.available, frames)}
+        return {
+            item.key: made for item, made in made_items_whose_needs_are_met(items, frames.available, frames)
+        }
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import (
     UnscoredStudy,
     chosen_value_by_task,
+    full_scores_as_true_positive_slice,
     inference_of,
     iou_rows_with_low_probability_masks_emptied,
     main_mask_option_by_task,
@@ -33,7 +34,6 @@ from salstats.studies.saporta2022.file_scoring import (
     series_of_each_row,
     smoothing_colormap,
     study_of_main_series_and_people,
-    true_positive_slice,
     warn_of_shared_cases,
 )
 from salstats.studies.saporta2022.labels_and_notes import end_of_note_on_choice_of_cutoffs
@@ -327,7 +327,9 @@ def test_the_true_positive_slice_of_full_scores_is_that_of_score(study, everywhe
     cases = set(ss.features(study)["case"])
     want = ss.score(study, metrics=["iou", "hit"])
     assert set(want["reason"].dropna()) == {"finding absent", "empty mask"}
-    pd.testing.assert_frame_equal(true_positive_slice(everywhere, cases), want, check_exact=True)
+    pd.testing.assert_frame_equal(
+        full_scores_as_true_positive_slice(everywhere, cases), want, check_exact=True
+    )
 
 
 @pytest.mark.slow
@@ -367,7 +369,9 @@ def full_rows():
 
 
 def test_on_the_true_positive_slice_misses_and_false_positives_have_no_score():
-    rows = true_positive_slice(full_rows(), {"hit", "miss", "alarm"}).set_index(["case", "method"])
+    rows = full_scores_as_true_positive_slice(full_rows(), {"hit", "miss", "alarm"}).set_index(
+        ["case", "method"]
+    )
     assert len(rows) == 4
     assert rows["score"].isna().to_dict() == {
         ("hit", METHOD): False, ("miss", METHOD): True, ("alarm", METHOD): True, ("hit", "human"): False
@@ -377,11 +381,11 @@ def test_on_the_true_positive_slice_misses_and_false_positives_have_no_score():
     }  # fmt: skip
     assert set(rows["slice"]) == {"true-positive"}
     # where there is neither a finding nor a mark, the finding is absent
-    nothing = true_positive_slice(full_rows(), {"nothing"})
+    nothing = full_scores_as_true_positive_slice(full_rows(), {"nothing"})
     assert nothing["reason"].tolist() == ["finding absent"]
     # hits are of peaks, not of masks
     hits = full_rows().assign(metric="hit", score=1.0, reason=None)
-    assert true_positive_slice(hits, {"miss"})["score"].tolist() == [1.0]
+    assert full_scores_as_true_positive_slice(hits, {"miss"})["score"].tolist() == [1.0]
 
 
 def test_a_mask_below_its_cut_off_is_empty_and_counts_as_such():

@@ -10,7 +10,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     end_of_note_on_choice_of_cutoffs,
     estimate_note,
     few_patients_note_ending,
-    full_slice_and_cutoff_source_text,
+    full_slice_text_with_cutoff_source,
     labels_with,
     printed_names_of_keys,
     published_inference_or_smallest_p_note,
@@ -54,7 +54,7 @@ def test_cases_that_were_tuned_on_and_scored_are_counted():
     [("", "full"), (AS_SCORED, "full"), ("given", "full, given probability cut-offs")],
 )
 def test_the_full_slice_is_named_with_its_cut_offs(cutoff_source, name):
-    assert full_slice_and_cutoff_source_text(frames_with(cutoff_source=cutoff_source)) == name
+    assert full_slice_text_with_cutoff_source(frames_with(cutoff_source=cutoff_source)) == name
 
 
 def test_the_note_on_cut_offs_depends_on_where_they_come_from():

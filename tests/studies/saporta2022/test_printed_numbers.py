@@ -8,7 +8,7 @@ import pytest
 
 from salstats.datasets import load_published
 from salstats.studies.declarations import ItemResult, PrintedNumbers
-from salstats.studies.engine import make_items
+from salstats.studies.engine import made_items_whose_needs_are_met
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.printed_numbers import TABLE_2, printed_decreases
 from salstats.studies.saporta2022.study_frames import StudyInference
@@ -66,7 +66,7 @@ def test_the_frame_has_what_was_printed_of_each_row_the_article_first():
     frame = means("percentile")
     other = frame.assign(n=frame["n"] + 1)
     given = (replace(item, make=lambda _: ItemResult(frame)), replace(item, make=lambda _: ItemResult(other)))
-    own, of_others = (made.frame for _, made in make_items(given, (), None))
+    own, of_others = (made.frame for _, made in made_items_whose_needs_are_met(given, (), None))
     rows = own.set_index(["metric", "task"])
     columns = ["printed", "printed_low", "printed_high", "printed_source"]
     assert rows.loc[("iou", "Support Devices"), columns].tolist() == [0.163, 0.154, 0.172, "article"]
@@ -173,6 +173,6 @@ def test_several_printed_places_are_labelled_in_one_frame(drawn_frames, make):
     item = next(i for i in ITEMS if i.key == "table_1")
     compared = []
     item = replace(item, make=lambda _: result, printed=pair)
-    list(make_items([item], drawn_frames.available, drawn_frames, compared))
+    list(made_items_whose_needs_are_met([item], drawn_frames.available, drawn_frames, compared))
     assert [rows["item"].item() for rows in compared] == ["Table 1", "Table 1 (elsewhere)"]
     assert np.all([rows["equal"].item() for rows in compared])

@@ -83,7 +83,7 @@ def crossproducts(matrix_and_response: np.ndarray, terms: Sequence[RandomTerm]) 
     w = matrix_and_response
     n_rows, n_w = w.shape
     blocked, row_blocks = _blocked_terms_and_row_blocks(terms, n_w)
-    layout = _block_layout(terms, blocked, row_blocks)
+    layout = _column_layout_of_blocks(terms, blocked, row_blocks)
     n_blocked = layout.n_columns
     dense = tuple(k for k in range(len(terms)) if k not in blocked)
     # The columns of dense terms follow those of the blocked ones.
@@ -174,7 +174,7 @@ def _parent_levels(inner: RandomTerm, outer: RandomTerm) -> np.ndarray:
     return parents
 
 
-def _block_layout(
+def _column_layout_of_blocks(
     terms: Sequence[RandomTerm], blocked: tuple[int, ...], row_blocks: NDArray[np.integer]
 ) -> _BlockLayout:
     """Arrange the columns of the blocked terms: blocks in order of their padded size, terms within blocks."""
@@ -236,7 +236,7 @@ def _batches_of_blocks(
         column = blocked_by_blocked.col[is_in_batch] - start
         products[row // size, row % size, column % size] = blocked_by_blocked.data[is_in_batch]
         products[:, :, size:] = z_by_dense_and_w[start:end].reshape(n_blocks, size, -1)
-        targets, sources = _target_and_source_positions(
+        targets, sources = _block_positions_and_positions_in_term_covariances(
             layout.term_columns, first_covariances, slice(start, end), size
         )
         batches.append(Batch(products, start, targets, sources))
@@ -244,7 +244,7 @@ def _batches_of_blocks(
     return tuple(batches)
 
 
-def _target_and_source_positions(
+def _block_positions_and_positions_in_term_covariances(
     term_columns: Mapping[int, NDArray[np.integer]], first_covariances: np.ndarray, batch: slice, size: int
 ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Return `Batch.target_positions` and `Batch.source_positions` of the batch with these columns."""

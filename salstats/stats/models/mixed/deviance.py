@@ -134,7 +134,7 @@ def _products_weighted_by_inverse_covariance(
     for batch in products.batches:
         size = batch.products.shape[1]
         covariances = batch.block_covariances(term_covariances)
-        batch_log_determinant, weighted_rows = _log_determinant_and_solved_rows(batch, covariances)
+        batch_log_determinant, weighted_rows = _summed_log_determinant_and_solved_products(batch, covariances)
         log_determinant += batch_log_determinant
         blocks.append(weighted_rows[:, :, :size])
         z_by_dense_and_w[batch.columns] = weighted_rows[:, :, size:].reshape(-1, n_unblocked)
@@ -176,7 +176,9 @@ class _LogDeterminantAndSolvedRows(NamedTuple):
     weighted_products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
 
 
-def _log_determinant_and_solved_rows(batch: Batch, covariances: np.ndarray) -> _LogDeterminantAndSolvedRows:
+def _summed_log_determinant_and_solved_products(
+    batch: Batch, covariances: np.ndarray
+) -> _LogDeterminantAndSolvedRows:
     """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products.
 
     A is Z'Z of a block, the first columns of its products.

@@ -250,7 +250,7 @@ def deviance_hessian(
     if sigma is None:
         # The best sigma^2, rss / df, changes with the entries.
         by_entries -= rss_decreases @ rss_decreases.T / (df * variance**2)
-    jacobian, entry_curvature = _entry_jacobian_and_deviance_curvature(
+    jacobian, entry_curvature = _entry_jacobian_and_hessian_part_of_entry_curvature(
         terms, relative_factors, evaluation.gradients
     )
     by_theta = np.asarray(jacobian.T @ by_entries @ jacobian + entry_curvature)
@@ -261,7 +261,7 @@ def deviance_hessian(
     return np.block([[by_theta, by_theta_and_sigma], [by_theta_and_sigma.T, by_sigma]])
 
 
-def _entry_jacobian_and_deviance_curvature(
+def _entry_jacobian_and_hessian_part_of_entry_curvature(
     terms: Sequence[RandomTerm], relative_factors: Sequence[np.ndarray], gradients: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the Jacobian of the entries by theta (m, m), and a part of the deviance's Hessian (m, m).

@@ -115,7 +115,7 @@ class DevianceSearch:
             theta, was_raised = self._zero_or_raise_small_variances(theta)
             if not was_raised:
                 break
-        return self._newton_optimum(theta)
+        return self._newton_optimum_and_convergence(theta)
 
     def _zero_or_raise_small_variances(self, theta: np.ndarray) -> _ThetaAfterRaise:
         """Set variances near zero to zero if that is an optimum, and raise them if it is not.
@@ -162,7 +162,7 @@ class DevianceSearch:
                 return _ThetaAfterRaise(raised_theta, was_raised=True)
         return _ThetaAfterRaise(kept_theta, was_raised=False)
 
-    def _newton_optimum(self, theta: np.ndarray) -> OptimalTheta:
+    def _newton_optimum_and_convergence(self, theta: np.ndarray) -> OptimalTheta:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
             _is_entry_of_nonzero_column(factor, correlated=term.correlated)
