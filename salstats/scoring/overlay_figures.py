@@ -325,7 +325,7 @@ def _rule_with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule
         return rule
     if set(rule.threshold.values()) != {OTSU}:
         return replace(rule, smooth={})
-    # one colormap for all masks that were smoothed
+    # all masks that were smoothed have the same colormap, so any row names it
     return replace(rule, colormap=scored["colormap"].dropna().iloc[0])
 
 

@@ -523,9 +523,9 @@ def _rows_paired_with_reference(codes: ColumnCodes, score: str, label: str, refe
     pairs = pair_rows(codes, reference)
     frame = codes.frame
     table = fill_missing_keys_from_reference(
-        frame.iloc[pairs.key_rows].reset_index(drop=True), frame, pairs.reference_rows
+        frame.iloc[pairs.rows_with_pair_keys].reset_index(drop=True), frame, pairs.reference_rows
     )
-    table["method"] = frame["method"].array.take(pairs.method_examples)
+    table["method"] = frame["method"].array.take(pairs.method_name_rows)
     scores = check_numeric(frame, score, "data")
     labels = check_numeric(frame, label, "data")
     method_labels = values_or_nan_at_rows(labels, pairs.method_rows)

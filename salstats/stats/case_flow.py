@@ -171,8 +171,8 @@ def _row_numbers_of_expected_scores(codes: ColumnCodes, reference: str | None) -
         {
             "method_row": pairs.method_rows,
             "reference_row": pairs.reference_rows,
-            "source": pairs.key_rows,
-            "method": method_names[pairs.method_examples],
+            "source": pairs.rows_with_pair_keys,
+            "method": method_names[pairs.method_name_rows],
         }
     )
     # A score that is compared with several readers' counts once: with a defined score if there is one.

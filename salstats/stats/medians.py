@@ -275,14 +275,14 @@ def median_difference(
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = values_or_nan_at_rows(values, pairs.method_rows)
     reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)
-    pair_keys = {column: scores[column].array.take(pairs.key_rows) for column in columns}
-    pair_keys["method"] = scores["method"].array.take(pairs.method_examples)
-    pair_keys["reference"] = scores["method"].array.take(pairs.reference_examples)
+    pair_keys = {column: scores[column].array.take(pairs.rows_with_pair_keys) for column in columns}
+    pair_keys["method"] = scores["method"].array.take(pairs.method_name_rows)
+    pair_keys["reference"] = scores["method"].array.take(pairs.reference_name_rows)
     key_columns = list(pair_keys)
     pair_groups, keys = index_groups(ColumnCodes(pd.DataFrame(pair_keys)), key_columns)
-    pair_units = replace(units, codes=units.codes[pairs.key_rows])
+    pair_units = replace(units, codes=units.codes[pairs.rows_with_pair_keys])
     grouped_rows = GroupedRows(
-        ColumnCodes(scores.iloc[pairs.key_rows]), key_columns, pair_groups, keys, pair_units
+        ColumnCodes(scores.iloc[pairs.rows_with_pair_keys]), key_columns, pair_groups, keys, pair_units
     )
     sides_scores = np.array([method_scores, reference_scores])
     table, sides_quantiles = _infer_quantiles(grouped_rows, sides_scores, options, quantile)

@@ -544,8 +544,8 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
             box_left += _EXCLUSION_INDENT_MM
             kind = "excluded"
         text_width_mm = right - box_left - 2 * _PAD_MM
-        heading = wrapped(box.heading, chars_in(text_width_mm, bold=True), None)
-        text = "\n".join(wrapped(line, chars_in(text_width_mm), None) for line in box.lines)
+        heading = wrapped(box.heading, chars_in(text_width_mm, bold=True), max_lines=None)
+        text = "\n".join(wrapped(line, chars_in(text_width_mm), max_lines=None) for line in box.lines)
         box_top = bottom - _GAP_MM
         text_top = box_top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
         n_lines = 0

@@ -50,12 +50,12 @@ class Pairs:
     #: (n_pairs,): Row of the reference, -1 where it has none.
     reference_rows: NDArray[np.integer]
     #: (n_pairs,): A row with the name of the method, also where `method_rows` is -1.
-    method_examples: NDArray[np.integer]
+    method_name_rows: NDArray[np.integer]
     #: (n_pairs,): A row with the name of the reference, also where `reference_rows` is -1.
-    reference_examples: NDArray[np.integer]
+    reference_name_rows: NDArray[np.integer]
 
     @property
-    def key_rows(self) -> NDArray[np.integer]:
+    def rows_with_pair_keys(self) -> NDArray[np.integer]:
         """Row of the scores with the key of each pair: the method's, or the reference's where it has none."""
         return np.where(self.method_rows >= 0, self.method_rows, self.reference_rows)
 
@@ -65,8 +65,8 @@ def _concatenated_pairs(pairs: Sequence[Pairs]) -> Pairs:
     return Pairs(
         method_rows=np.concatenate([subset.method_rows for subset in pairs]),
         reference_rows=np.concatenate([subset.reference_rows for subset in pairs]),
-        method_examples=np.concatenate([subset.method_examples for subset in pairs]),
-        reference_examples=np.concatenate([subset.reference_examples for subset in pairs]),
+        method_name_rows=np.concatenate([subset.method_name_rows for subset in pairs]),
+        reference_name_rows=np.concatenate([subset.reference_name_rows for subset in pairs]),
     )
 
 
@@ -123,7 +123,7 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     keys_of_columns: dict[tuple[str, ...], np.ndarray] = {}
     merged = []
     unpaired_rows = []
-    method_examples = []
+    method_name_rows = []
     for method in pd.unique(methods[is_method]):
         method_rows = np.flatnonzero(is_method & (methods == method))
         shared_columns = tuple(
@@ -141,7 +141,7 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
         is_unpaired = ~np.isin(keys[reference_rows], keys[method_rows]) & is_scored[groups[reference_rows]]
         unpaired_with_method = reference_rows[is_unpaired]
         unpaired_rows.append(unpaired_with_method)
-        method_examples.append(np.full(len(unpaired_with_method), method_rows[0]))
+        method_name_rows.append(np.full(len(unpaired_with_method), method_rows[0]))
     pairs = pd.concat(merged).sort_values("method_row", kind="stable")
     paired_method_rows = pairs["method_row"].to_numpy()
     paired_reference_rows = pairs["reference_row"].fillna(-1).to_numpy(dtype=np.int64)
@@ -149,8 +149,8 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     return Pairs(
         method_rows=np.concatenate([paired_method_rows, np.full(len(unpaired), -1)]),
         reference_rows=np.concatenate([paired_reference_rows, unpaired]),
-        method_examples=np.concatenate([paired_method_rows, *method_examples]),
-        reference_examples=np.full(len(paired_method_rows) + len(unpaired), reference_rows[0]),
+        method_name_rows=np.concatenate([paired_method_rows, *method_name_rows]),
+        reference_name_rows=np.full(len(paired_method_rows) + len(unpaired), reference_rows[0]),
     )
 
 
@@ -167,9 +167,9 @@ def all_pairs_with_both_scores_or_nan(scores: pd.DataFrame, reference: str) -> p
     dropped silently. `reference_reason` is made if the scores have a column `reason`.
     """
     pairs = pair_rows(ColumnCodes(scores), reference)
-    paired = scores.iloc[pairs.key_rows].reset_index(drop=True)
+    paired = scores.iloc[pairs.rows_with_pair_keys].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
-    paired["method"] = scores["method"].array.take(pairs.method_examples)
+    paired["method"] = scores["method"].array.take(pairs.method_name_rows)
     paired = fill_missing_keys_from_reference(paired, scores, pairs.reference_rows)
     paired["score"] = values_or_nan_at_rows(values, pairs.method_rows)
     paired["reference_score"] = values_or_nan_at_rows(values, pairs.reference_rows)
@@ -340,17 +340,17 @@ def paired_target_of_scores(
         reference_cells = _cells_of_all_reference_scores(codes, comparison, units, pairs, first_pairs)
         # a score that is in several pairs with a reference counts once
         method_and_reference = pd.DataFrame(
-            {"method": pairs.method_rows, "reference": pairs.reference_examples}
+            {"method": pairs.method_rows, "reference": pairs.reference_name_rows}
         )
         is_repeated = method_and_reference.duplicated().to_numpy()
     pair_weights = None
     if weights.of_rows is not None:
-        pair_weights = weights.of_rows[pairs.key_rows]
+        pair_weights = weights.of_rows[pairs.rows_with_pair_keys]
     paired_target = target_of_pairs(
         term,
         method_scores,
         reference_scores,
-        replace(units, codes=units.codes[pairs.key_rows]),
+        replace(units, codes=units.codes[pairs.rows_with_pair_keys]),
         groups,
         _keys_with_method_and_reference(scores, comparison.by, pairs, first_pairs),
         comparison,
@@ -561,9 +561,9 @@ def _group_pairs_by_method_and_reference(
     """Group pairs by the grouping columns, the method and the reference."""
     methods = codes.column("method")
     # a code for each combination of the grouping columns, the method and the reference
-    combined = codes.combined(by)[pairs.key_rows]
-    combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
-    combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
+    combined = codes.combined(by)[pairs.rows_with_pair_keys]
+    combined = combined * methods.n_codes + methods.codes[pairs.method_name_rows]
+    combined = combined * methods.n_codes + methods.codes[pairs.reference_name_rows]
     _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
     return _GroupsAndFirstPairs(groups, first_pairs)
 
@@ -572,11 +572,11 @@ def _keys_with_method_and_reference(
     scores: pd.DataFrame, by: list[str], pairs: Pairs, pair_positions: NDArray[np.integer]
 ) -> pd.DataFrame:
     """Return the grouping columns, method and reference of the pairs at some positions."""
-    rows = pairs.key_rows[pair_positions]
+    rows = pairs.rows_with_pair_keys[pair_positions]
     methods = scores["method"].array
     keys = {c: scores[c].array.take(rows) for c in by}
-    keys["method"] = methods.take(pairs.method_examples[pair_positions])
-    keys["reference"] = methods.take(pairs.reference_examples[pair_positions])
+    keys["method"] = methods.take(pairs.method_name_rows[pair_positions])
+    keys["reference"] = methods.take(pairs.reference_name_rows[pair_positions])
     return pd.DataFrame(keys).astype({"reference": TEXT})
 
 
@@ -596,8 +596,8 @@ def _cells_of_all_reference_scores(
     by_codes = codes.combined(comparison.by)
     row_groups = by_codes * methods.n_codes + methods.codes
     # rows of the pair's method and of its reference agree in the other grouping columns
-    reference_codes = methods.codes[pairs.reference_examples[first_pairs]]
-    reference_groups = by_codes[pairs.key_rows[first_pairs]] * methods.n_codes + reference_codes
+    reference_codes = methods.codes[pairs.reference_name_rows[first_pairs]]
+    reference_groups = by_codes[pairs.rows_with_pair_keys[first_pairs]] * methods.n_codes + reference_codes
     distinct_groups, positions = np.unique(reference_groups, return_inverse=True)
     is_reference = np.isin(row_groups, distinct_groups)
     values = codes.frame["score"].to_numpy(dtype=np.float64)[is_reference]

@@ -25,12 +25,16 @@ Unit = str | Sequence[str] | None
 _ID_SUFFIX = r"[ _.-]?(id|ids|no|nr|num|number|uid|key|name|code|hash)?"
 #: Common names of the column that is named `patient` here.
 _PERSON = "(patients?|subjects?|participant|person|subj|pat|pt|mrn|pid)"
-_PATIENT = re.compile(rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_ID_SUFFIX}", re.IGNORECASE)
+_PATIENT_COLUMN_NAME = re.compile(
+    rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_ID_SUFFIX}", re.IGNORECASE
+)
 #: Names of columns of a patient's examinations, each with a few images. "id" and "study" may also name other
 #: things, which have more images.
-_EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session){_ID_SUFFIX}", re.IGNORECASE)
+_EXAMINATION_COLUMN_NAME = re.compile(
+    rf"(id|study|exam|examination|accession|visit|session){_ID_SUFFIX}", re.IGNORECASE
+)
 #: Names of columns of places that may each number their patients from 1.
-_SITE = re.compile(
+_SITE_COLUMN_NAME = re.compile(
     rf"(site|hospital|center|centre|institut\w*|clinic|cohort|database|source|collection|country){_ID_SUFFIX}",
     re.IGNORECASE,
 )
@@ -214,7 +218,7 @@ def given_and_possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str
     unit_names = [unit] if isinstance(unit, str) else list(unit or ())
     names = [str(column) for column in frame.columns]
     people_columns = [name for name in names if _names_patients_or_examinations(name)]
-    has_patient_column = any(_PATIENT.fullmatch(name) for name in people_columns)
+    has_patient_column = any(_PATIENT_COLUMN_NAME.fullmatch(name) for name in people_columns)
     if unit is None and "case" in names and not has_patient_column:
         cases = ColumnCodes(frame).combined(dataset_and_case_columns(frame))
         proposed_column = find_patient_column(frame, cases)
@@ -256,9 +260,9 @@ def _patient_columns(frame: pd.DataFrame) -> list[str]:
     names = [str(column) for column in frame.columns]
     if "patient" in names and not _is_empty_or_unknown(frame, "patient").all():
         return ["patient"]
-    columns = [name for name in names if _PATIENT.fullmatch(name)]
+    columns = [name for name in names if _PATIENT_COLUMN_NAME.fullmatch(name)]
     if "case" in names:
-        columns += [name for name in names if _EXAMINATION.fullmatch(name)]
+        columns += [name for name in names if _EXAMINATION_COLUMN_NAME.fullmatch(name)]
     return [column for column in columns if not _is_empty_or_unknown(frame, column).all()]
 
 
@@ -275,7 +279,7 @@ def _is_empty_or_unknown(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
 
 def _names_patients_or_examinations(column: str) -> bool:
     """Return True if a column has a common name of patients or their examinations."""
-    return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
+    return bool(_PATIENT_COLUMN_NAME.fullmatch(column) or _EXAMINATION_COLUMN_NAME.fullmatch(column))
 
 
 def _some_units_group_whole_cases(
@@ -289,7 +293,7 @@ def _some_units_group_whole_cases(
     if unit_column != "patient" and (units.codes != case_units[cases]).any():
         return False
     largest = int(np.bincount(case_units).max())
-    if _EXAMINATION.fullmatch(unit_column) and largest > _LARGEST_EXAMINATION:
+    if _EXAMINATION_COLUMN_NAME.fullmatch(unit_column) and largest > _LARGEST_EXAMINATION:
         return False
     return largest > 1
 
@@ -379,7 +383,9 @@ def _site_columns_that_may_number_patients(
     for name in map(str, frame.columns):
         if name in (*KEY_COLUMNS, "metric", "score", patient_column):
             continue
-        if _SITE.fullmatch(name) or numbering_restarts(patients, frame[name].iloc[first_rows_of_cases]):
+        if _SITE_COLUMN_NAME.fullmatch(name) or numbering_restarts(
+            patients, frame[name].iloc[first_rows_of_cases]
+        ):
             sites.append(name)
     return sites
 
@@ -388,7 +394,7 @@ def _warn_that_cases_may_group_by_patient(
     frame: pd.DataFrame, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> None:
     """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
-    if any(_PATIENT.fullmatch(column) for column in _patient_columns(frame)):
+    if any(_PATIENT_COLUMN_NAME.fullmatch(column) for column in _patient_columns(frame)):
         return
     independent = Message(Setting("unit", "case"), " says that cases are independent")
     column = find_patient_column(frame, cases)

@@ -307,6 +307,7 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
     inference = frames.inference
     rows = metric_rows(frames.scores, "iou", "hit")
     rows = rows[rows["method"] == frames.main_method]
+    # Trainings are those of one model: the first where there are several.
     rows = rows[rows["model"] == rows["model"].iloc[0]]
     # The rows of the ensemble have no seed.
     checkpoint_names = "checkpoint " + rows["seed"].astype("object")

@@ -36,9 +36,9 @@ _NARROWEST_MM = 40
 _WIDEST_MM = 1000
 #: Difference of two widths in mm that is not visible in print.
 _WIDTH_TOLERANCE_MM = 0.1
-#: Texts above the panels, each with the element of the theme that styles it; height of their lines over the
-#: size of the text, and room in mm around each.
-_TEXTS_ABOVE = {"title": "plot_title", "subtitle": "plot_subtitle", "tag": "plot_tag"}
+#: Element of the theme that styles each text above the panels.
+_THEME_ELEMENT_OF_TEXT_ABOVE_PANELS = {"title": "plot_title", "subtitle": "plot_subtitle", "tag": "plot_tag"}
+#: Height of the lines of such texts over the size of the text.
 _LINE_FACTOR = 1.25
 _AROUND_TEXT_MM = 2.0
 #: Elements of a theme that have a size of text of their own.
@@ -157,7 +157,7 @@ class Figure(p9.ggplot):
         height = 0.0
         if not self.theme.themeables.is_blank("plot_caption"):
             height += caption_height_mm(self.labels.caption or "", self._text_pt("plot_caption"))
-        for label, element in _TEXTS_ABOVE.items():
+        for label, element in _THEME_ELEMENT_OF_TEXT_ABOVE_PANELS.items():
             text = getattr(self.labels, label)
             if text and not self.theme.themeables.is_blank(element):
                 n_lines = text.count("\n") + 1
@@ -173,15 +173,15 @@ class Figure(p9.ggplot):
         for label in ("title", "subtitle"):
             text = getattr(self.labels, label)
             if text:
-                size = self._text_pt(_TEXTS_ABOVE[label])
+                size = self._text_pt(_THEME_ELEMENT_OF_TEXT_ABOVE_PANELS[label])
                 chars = chars_in(self._width_mm - _AROUND_TEXT_MM, size, bold=True)
-                setattr(self.labels, label, wrapped(text, chars, None))
+                setattr(self.labels, label, wrapped(text, chars, max_lines=None))
 
     def _wrap_caption(self) -> None:
         """Wrap the caption to the width of the figure, at the size of its text."""
         if self.labels.caption:
             chars = caption_chars(self._width_mm, size_pt=self._text_pt("plot_caption"))
-            self.labels.caption = wrapped(self.labels.caption, chars, None)
+            self.labels.caption = wrapped(self.labels.caption, chars, max_lines=None)
 
     def _add_height(self, further_mm: float) -> None:
         """Make the figure higher by some mm."""

@@ -48,7 +48,7 @@ def with_wrapped_headings(columns: Mapping[str, Sequence[str]]) -> dict[str, Seq
         widths = [text_width_mm(word, _COLUMN_PT, bold=True) for word in words]
         widths += [text_width_mm(text, _COLUMN_PT) for text in texts]
         column_width = max(widths) + _ROUNDING_MM
-        wrapped_heading = wrapped(heading, chars_in(column_width, _COLUMN_PT, bold=True), None)
+        wrapped_heading = wrapped(heading, chars_in(column_width, _COLUMN_PT, bold=True), max_lines=None)
         wrapped_columns[wrapped_heading] = texts
     return wrapped_columns
 

@@ -245,7 +245,7 @@ def label_line_chars(figure_width_mm: float, max_chars: int = LABEL_CHARS) -> fl
 
 def caption(sentences: Iterable[str], line_chars: float = CAPTION_CHARS) -> str:
     """Return the caption of a figure in lines of `line_chars` characters, without empty sentences."""
-    return wrapped(" ".join(sentence for sentence in sentences if sentence), line_chars, None)
+    return wrapped(" ".join(sentence for sentence in sentences if sentence), line_chars, max_lines=None)
 
 
 def caption_chars(figure_width_mm: float, left_mm: float = 3.0, size_pt: float = CAPTION_PT) -> float:
