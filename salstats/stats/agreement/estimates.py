@@ -212,7 +212,7 @@ def agreement(  # noqa: C901
     if not record.choices:
         term_positions = [list(record.terms).index(term) for term in terms]
     _warn_of_undefined_agreement_or_limits(keys, results, term_positions, design.repeat_columns)
-    _warn_of_few_or_unequal_units(keys, results, interval_record)
+    _warn_of_few_or_unequal_units(keys, results, interval_record, term_positions)
     _warn_of_dependent_cases(keys, results, interval_record, len(terms))
     has_few_events = np.zeros(len(keys), dtype=bool)
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
@@ -494,16 +494,22 @@ def _warn_of_undefined_agreement_or_limits(
 
 
 def _warn_of_few_or_unequal_units(
-    keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval
+    keys: pd.DataFrame,
+    results: Sequence[_AgreementResult],
+    interval: Interval,
+    term_positions: Sequence[int],
 ) -> None:
     """Warn of a clustered interval from few units, or from units of very unequal size."""
     if not interval.clustered:
         return
+    lower_limits = np.array([result.coefficients.conf_low[term_positions] for result in results])
+    has_no_limits = np.isnan(lower_limits).all(axis=1)
     n_units = np.array([result.n_units for result in results])
-    df = np.where(n_units > 1, n_units - 1.0, np.nan)
-    warn_few_df(df, keys)
+    df = np.where(has_no_limits, np.nan, n_units - 1.0)
+    n_terms = len(term_positions)
+    warn_few_df(df, keys, n_terms=n_terms)
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
-    warn_unequal_units(unit_sizes, df < FEW_DF, keys)
+    warn_unequal_units(unit_sizes, has_no_limits | (df < FEW_DF), keys, n_terms=n_terms)
 
 
 def _warn_of_dependent_cases(

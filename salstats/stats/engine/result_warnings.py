@@ -54,12 +54,18 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
 
 
 def warn_unequal_units(
-    sizes: np.ndarray, is_exempt: NDArray[np.bool_], keys: pd.DataFrame, term: str = ""
+    sizes: np.ndarray,
+    is_exempt: NDArray[np.bool_],
+    keys: pd.DataFrame,
+    term: str = "",
+    *,
+    n_terms: int = 1,
 ) -> None:
     """Warn where a few large units dominate many small ones, except in rows with few units (`is_exempt`).
 
     `sizes` (n_units, n_rows) are numbers of defined scores. Their effective number of units is
-    (sum of sizes)^2 / sum of squared sizes (Kish). The message recommends an interval for `term`.
+    (sum of sizes)^2 / sum of squared sizes (Kish). The message recommends an interval for `term`. Each row of
+    `keys` stands for `n_terms` rows of the estimates frame.
     """
     effective = quiet_ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
     n_units = (sizes > 0).sum(axis=0)
@@ -72,7 +78,7 @@ def warn_unequal_units(
             hint=Message("intervals come out too short: ", interval_recommendation(term)),
             column="unit",
             value=float(effective[is_unequal].min()),
-            rows=np.flatnonzero(is_unequal).tolist(),
+            rows=np.flatnonzero(np.repeat(is_unequal, n_terms)).tolist(),
         )
 
 
@@ -90,8 +96,11 @@ def has_few_df(df: np.ndarray) -> NDArray[np.bool_]:
     return np.asarray(df < FEW_DF)
 
 
-def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of limits from Student's t with few degrees of freedom."""
+def warn_few_df(df: np.ndarray, keys: pd.DataFrame, *, n_terms: int = 1) -> None:
+    """Warn of limits from Student's t with few degrees of freedom; NaN where there are no limits.
+
+    Each row of `keys` stands for `n_terms` rows of the estimates frame.
+    """
     is_few = has_few_df(df)
     if is_few.any():
         low = f"{df[is_few].min():.2g}"
@@ -105,7 +114,7 @@ def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
             "more equal size, are needed",
             column="df",
             value=float(df[is_few].min()),
-            rows=np.flatnonzero(is_few).tolist(),
+            rows=np.flatnonzero(np.repeat(is_few, n_terms)).tolist(),
         )
 
 

@@ -133,6 +133,24 @@ def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, 
         assert np.isnan(ss.agreement(ratings.assign(score=2), kind="fleiss")["estimate"].iloc[0])
 
 
+def test_limits_of_few_units_are_told_in_every_row_of_their_group(values):
+    # a row for each of the six forms of the ICC; the first group has four units and three degrees of freedom
+    few = pd.concat([frame_of(values[:4]), frame_of(values, method="rise")], ignore_index=True)
+    with warns(column="df", value=3, rows=tuple(range(6))):
+        found = ss.agreement(few)
+    assert found["conf_low"].notna().all()
+    five = pd.concat([frame_of(values[:5]), frame_of(values, method="rise")], ignore_index=True)
+    assert len(ss.agreement(five)) == 12
+
+
+def test_units_of_very_unequal_size_are_told_in_every_row_of_their_group(values):
+    units = np.r_[np.zeros(12), np.ones(11), 2:9].astype(str)
+    equal = frame_of(values).assign(patient=np.tile([f"p{i}" for i in range(30)], 3))
+    huge = frame_of(values, method="rise").assign(case=lambda d: "x" + d["case"], patient=np.tile(units, 3))
+    with warns(column="unit", rows=tuple(range(6, 12)), value=pytest.approx(30**2 / 272)):
+        ss.agreement(pd.concat([equal, huge], ignore_index=True))
+
+
 def test_limits_for_independent_cases_warn_of_units(scores):
     with warns(option="interval", value="mcgraw-wong", column="n_units", rows=tuple(range(12))):
         found = ss.agreement(scores, interval="mcgraw-wong")
@@ -237,10 +255,10 @@ def test_pairs_are_a_family_for_adjust(ratings):
     assert (found["n_tests"] == 3).all()
 
 
-@pytest.mark.filterwarnings("ignore:there are no limits", "ignore:limits rest on")
-def test_two_cases_have_an_estimate():
+def test_two_cases_have_an_estimate_and_nothing_is_said_of_limits_that_they_have_not():
     two = frame_of(np.array([[1.0, 1.0], [3.0, 3.5]]))
-    found = ss.agreement(two, form="icc1")
+    with warns(column="conf_low", rows=(0,)):
+        found = ss.agreement(two, form="icc1")
     # Mean squares between and within cases: 2 * (1.125^2 + 1.125^2) and 2 * 0.25^2 / 2
     between = 4 * 1.125**2
     within = 0.25**2
