@@ -180,3 +180,25 @@ def test_raters_of_a_column_of_ones_own_need_a_free_key_column(values):
     assert len(ss.agreement(free, over="tool")) == 6
     with raises(ColumnError, rows=(0, len(free))):
         ss.agreement(pd.concat([free, free.assign(score=0.5)], ignore_index=True), over="tool")
+
+
+def test_readers_of_two_cases_are_enough():
+    # two readers of two cases: the mean squares are 2 (.225² + .225²) = .2025 of cases and .1² / 4 = .0025
+    # of what is left, so that the ICC of consistency is (.2025 - .0025) / (.2025 + .0025)
+    two = np.array([[0.2, 0.4], [0.6, 0.9]])
+    # without either case there is no ICC, so no limits
+    with warns(column="conf_low", rows=(0,)):
+        found = ss.agreement(frame_of(two), form="icc3").iloc[0]
+    assert (found["n_raters"], found["n_cases"]) == (2, 2)
+    assert found["estimate"] == pytest.approx(0.2 / 0.205)
+
+
+def test_one_reader_may_have_read_two_cases_only(values):
+    gaps = values.copy()
+    gaps[2:, 2] = np.nan
+    found = ss.agreement(frame_of(gaps), kind="krippendorff", scale="interval").iloc[0]
+    assert found["n_raters"] == 3
+    # of one case nothing can be estimated
+    gaps[1, 2] = np.nan
+    with raises(ColumnError, column="reader"):
+        ss.agreement(frame_of(gaps), kind="krippendorff", scale="interval")

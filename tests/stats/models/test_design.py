@@ -182,3 +182,12 @@ def test_values_that_a_user_gives_have_the_names_of_levels():
     site = coded_variable(frame, "site")
     assert site.printed_names_of_user_values(pd.Series(["b", 3.0], dtype=object)) == ["b", "3"]
     assert site.printed_names(site.values) == ["a", "b", "a"]
+
+
+def test_truths_that_a_user_gives_are_levels_of_truths_and_numbers_of_numbers():
+    frame = pd.DataFrame({"is_right": np.array([True, False, True], dtype=object), "room": [0.0, 1.0, 2.0]})
+    given = pd.Series([False, True], dtype=object)
+    is_right = coded_variable(frame, "is_right")
+    assert is_right.printed_names_of_user_values(given) == ["False", "True"]
+    assert is_right.printed_names(is_right.values) == ["True", "False", "True"]
+    assert coded_variable(frame, "room").printed_names_of_user_values(given) == ["0", "1"]

@@ -1,5 +1,6 @@
 """Mixed models by formula give what R's lme4, lmerTest and emmeans give."""
 
+import itertools
 import re
 
 import numpy as np
@@ -342,3 +343,26 @@ def test_predictions_with_random_effects_name_their_groups(readings):
     found = fit.predict({"modality": ["A", "B"], "reader": ["R5", "R1"]}, random=True)
     assert found["modality"].tolist() == ["A", "A", "B", "B"]
     assert found["reader"].tolist() == ["R5", "R1", "R5", "R1"]
+
+
+def test_a_covariate_of_cases_needs_a_random_effect_within_whose_groups_it_is_constant():
+    # 12 patients of two cases, each read by three readers; age is one of the patient, size one of the case
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(
+        list(itertools.product(range(12), range(2), ["R1", "R2", "R3"])),
+        columns=["patient", "side", "reader"],
+    )
+    data["case"] = data["patient"].map("p{:02}".format) + data["side"].map({0: "l", 1: "r"})
+    data["age"] = rng.normal(size=12)[data["patient"]]
+    data["size"] = rng.normal(size=24)[2 * data["patient"] + data["side"]]
+    data["score"] = (
+        rng.normal(size=12)[data["patient"]]
+        + rng.normal(size=24)[2 * data["patient"] + data["side"]]
+        + data["reader"].map({"R1": -1, "R2": 0, "R3": 1})
+        + 0.1 * rng.normal(size=72)
+    )
+    # any warning would be an error; it is enough that one of the effects, not the first, has such groups
+    ss.regress(data, "score ~ age + (1|reader) + (1|patient)")
+    ss.regress(data, "score ~ size + (1|reader) + (1|patient) + (1|case)")
+    with warns(option="formula", column="size", hint="add (1|case) to the formula"):
+        ss.regress(data, "score ~ size + (1|reader) + (1|patient)")

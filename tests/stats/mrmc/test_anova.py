@@ -133,3 +133,17 @@ def test_readers_and_cases_are_not_both_fixed(readers, cases):
     else:
         expected = (readers == "random", cases == "random")
         assert are_readers_and_cases_random(readers, cases) == expected
+
+
+def test_readers_of_one_method_are_not_nested_and_their_mean_square_is_their_variance():
+    values = np.array([0.6, 0.7, 0.9])
+    covariance = np.full((3, 3), 0.01) + 0.03 * np.eye(3)
+    parts = anova_table(values, covariance, np.zeros(3, int), np.arange(3))
+    assert not parts.nested
+    assert (parts.df_within, parts.n_readers.tolist()) == (2, [3])
+    # deviations from the mean of 2.2 / 3 are -.4 / 3, -.1 / 3 and .5 / 3
+    variance = (0.16 + 0.01 + 0.25) / 9 / 2
+    assert [parts.ms_reader, parts.ms_within] == pytest.approx([variance, variance])
+    assert [parts.var, parts.cov2, parts.covariance_gap] == pytest.approx([0.04, 0.01, 0.01])
+    # of one method there is no difference
+    assert np.isnan([parts.ms_method, parts.cov1, parts.cov3]).all()
