@@ -4,6 +4,7 @@ import re
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import pytest
 from display.plots.estimate_figures import layer_data, layers
 from tests_support import raises
 
@@ -56,6 +57,36 @@ def test_areas_that_do_not_fit_are_left_out_and_the_caption_says_so():
     curves = ss.roc_curve(many, "prob", "label", by=by, n_replicates=20)
     text = words(ss.plot_roc(curves, auroc=ss.auroc(many, "prob", "label", by=by), width=89))
     assert "left out" in text
+
+
+def drawn_boxes_of_areas(figure):
+    """Boxes around the areas in the only panel, in units of the two rates."""
+    drawn = figure.draw(show=False)
+    drawn.canvas.draw()
+    [axes] = drawn.axes
+    boxes = [text.get_window_extent().transformed(axes.transData.inverted()) for text in axes.texts]
+    plt.close(drawn)
+    return boxes
+
+
+@pytest.mark.parametrize("width", [50, 59, 89])
+def test_areas_lie_below_the_diagonal_with_room_beside_them(width):
+    n_models = 30
+    one = SCORES.query("metric == 'iou' and method == 'gradcam' and task == 'Edema'")
+    many = pd.concat([one.assign(model=f"net {i:02}") for i in range(n_models)])
+    curves = ss.roc_curve(many, "prob", "label", by="model", n_replicates=20)
+    areas = ss.auroc(many, "prob", "label", by="model")
+
+    def figure_of(n):
+        parts = [frame[frame["model"] < f"net {n:02}"] for frame in (curves, areas)]
+        return ss.plot_roc(parts[0], auroc=parts[1], width=width, n_columns=1)
+
+    room = int(re.search(r"room for (\d+)", words(figure_of(n_models)))[1])
+    boxes = drawn_boxes_of_areas(figure_of(room))
+    assert len(boxes) == room
+    # the diagonal is where both rates are equal; the upper left corner is the nearest to it
+    assert all(box.y1 + 0.05 < box.x0 for box in boxes)
+    assert all(box.x1 < 1 and box.y0 > 0 for box in boxes)
 
 
 def test_areas_are_written_for_as_many_curves_as_a_panel_has_room_for():

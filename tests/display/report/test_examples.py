@@ -8,6 +8,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.report.examples import Examples
+from salstats.display.text.labels import Labels
 from salstats.errors import InputFileError
 
 
@@ -53,3 +54,16 @@ def test_cases_without_a_map_of_the_method_are_not_picked():
     maps = pd.DataFrame({"case": list("bcda"), "method": ["gradcam"] * 3 + ["occlusion"]})
     picks = Examples("maps", maps, draw=None).picked_cases(scores, "gradcam", "iou")
     assert picks["case"].tolist() == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize("n_picks", [1, 3])
+def test_picked_cases_are_drawn_with_the_scores_of_their_metric(n_picks):
+    iou = pd.DataFrame({"case": list("abc"), "method": "gradcam", "metric": "iou", "score": [0.1, 0.2, 0.3]})
+    scores = pd.concat([iou, iou.assign(metric="hit", score=1.0)], ignore_index=True)
+    picks = iou.head(n_picks)
+    calls = []
+    examples = Examples("maps", pd.DataFrame(), draw=lambda *given: calls.append(given))
+    examples.figure(picks, scores, Labels())
+    [(drawn_picks, drawn_scores, _)] = calls
+    pd.testing.assert_frame_equal(drawn_picks, picks)
+    pd.testing.assert_frame_equal(drawn_scores, iou)

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from report_frames import frame, mean_row, said
 
 
@@ -76,3 +77,13 @@ def test_means_of_many_methods_are_a_range():
     rows = [mean_row(f"m{i}", 0.1 * i, 0.1 * i - 0.05, 0.1 * i + 0.05) for i in range(1, 9)]
     text = said("means", frame(*rows))
     assert re.search(r"was between 0\.100 \[.*?\] for m1 and 0\.800 \[.*?\] for m8 among 8 methods", text)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "change"),
+    [(0.0, "at most 0.000 lower or 0.200 higher"), (1.0, "at most 0.200 lower or 0.000 higher")],
+)
+def test_a_mean_at_the_worst_or_best_value_could_change_in_one_direction(estimate, change):
+    # 10 of 50 scores are undefined: a mean of 0 could have been 10 / 50, a mean of 1 could have been 40 / 50
+    text = said("means", frame(mean_row("gradcam", estimate, n=40, n_missing=10)))
+    assert change in text

@@ -201,3 +201,26 @@ def test_a_figure_has_no_intercepts_and_needs_another_term():
     assert without_intercepts(both).frame["term"].tolist() == ["age"]
     with raises(SalstatsError, column="term", hint=Setting("intercept", True)):
         without_intercepts(both.subset([True, False]))
+
+
+def ratio_terms(**columns):
+    """Odds ratios of one covariate whose logarithms are those coefficients that `terms` has."""
+    logarithms = {"estimate": 0.000052, "conf_low": 0.00003, "conf_high": 0.000074} | columns
+    ratios = {column: np.exp(value) for column, value in logarithms.items()}
+    return terms(**ratios, exponentiated=True)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ratios_above_and_below_1_are_raised_to_the_same_power(sign):
+    estimates = ratio_terms(estimate=sign * 0.000052, conf_low=sign * 0.00003, conf_high=sign * 0.000074)
+    assert units_of(estimates) == [1000]
+    shown = coefficients_per_power_of_ten_units(estimates).frame
+    np.testing.assert_allclose(shown["estimate"], np.exp(sign * 0.052), rtol=1e-9)
+    np.testing.assert_allclose(shown["conf_high"], np.exp(sign * 0.074), rtol=1e-9)
+
+
+@pytest.mark.parametrize("low", [0.0, -0.5])
+def test_a_ratio_of_0_or_less_has_no_size(low):
+    # the other limit decides: 0.000074 is shown per 1,000
+    estimates = ratio_terms().with_columns(conf_low=low)
+    assert units_of(estimates) == [1000]

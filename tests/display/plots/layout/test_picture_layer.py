@@ -24,12 +24,12 @@ def test_only_of_colour_maps_that_begin_dark_the_lighter_part_is_used():
     n_dark = 0
     for name in names:
         colour_map = plt.get_cmap(name)
-        first, last = map_style(name, 0.6).colours_of(np.array([0.0, 1.0]))
-        used = np.array([0.0, 1.0])
+        saliency = np.array([0.0, 0.25, 0.5, 1.0])
+        used = saliency
         if rgb2gray(np.array(colour_map(0.0)[:3])) < 0.2:
-            used = np.array([0.30, 0.95])
+            used = 0.30 + 0.65 * saliency
             n_dark += 1
-        np.testing.assert_allclose([first, last], colour_map(used)[:, :3])
+        np.testing.assert_allclose(map_style(name, 0.6).colours_of(saliency), colour_map(used)[:, :3])
     assert n_dark == 5
 
 
