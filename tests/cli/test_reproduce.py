@@ -1,5 +1,6 @@
 """The command that reproduces studies."""
 
+import pytest
 from tests_support import error_line
 
 from salstats.cli.app import run
@@ -33,3 +34,16 @@ def test_an_unknown_study_is_one_line_with_those_there_are(capsys):
     assert run(["reproduce", "nobody2020"]) == 2
     line = error_line(capsys)
     assert all(key in line for key in declarations.KEYS)
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_a_study_is_shown_wherever_it_is_asked_for(capsys, flag):
+    assert run(["reproduce", "saporta2022", "--data", "nowhere", flag]) == 0
+    assert "--as-published" in capsys.readouterr().out
+
+
+def test_a_study_without_files_is_an_error_and_no_help(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["reproduce", "saporta2022"]) == 2
+    assert "--data" in error_line(capsys)
+    assert not list(tmp_path.iterdir())

@@ -43,8 +43,14 @@ def test_the_list_says_what_needs_outputs_only():
 def test_options_have_defaults_and_strange_ones_are_named():
     row = METHODS["occlusion"]
     assert options_with_defaults(row, {"window": 3}) == {**row.options, "window": 3}
-    with raises(SalstatsError, option="size", choices=("window", "stride", "baseline")):
+    with raises(SalstatsError, option="size", choices=("window", "stride", "baseline")) as caught:
         options_with_defaults(row, {"size": 3})
+    assert all(f"'{name}'" in str(caught.value.hint) for name in row.options)
+    # of a method without options there is none to choose from
+    name = next(name for name in METHODS if not METHODS[name].options)
+    with raises(SalstatsError, option="size", choices=()) as caught:
+        options_with_defaults(METHODS[name], {"size": 3})
+    assert "none" in str(caught.value.hint)
 
 
 def test_a_record_has_the_attributes_and_options_of_its_declaration():

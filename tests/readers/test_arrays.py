@@ -117,3 +117,15 @@ def test_a_study_needs_a_mask_and_one_kind_of_people():
         study(human={("a", "Edema"): TRUTH}, readers={("a", "Edema", "R1"): TRUTH})
     with raises(SalstatsError, option="patient", value="b"):
         study({("a", "Edema"): TRUTH, ("b", "Edema"): TRUTH}, patient={"a": "p"})
+
+
+def test_a_probability_may_be_anything_from_0_to_1():
+    cases = ["a", "b", "c"]
+    truths = {(case, "Edema"): TRUTH for case in cases}
+    probabilities = [0, 0.25, 1]
+    prob = {(case, "Edema"): value for case, value in zip(cases, probabilities, strict=True)}
+    made = study(truths, {(*pair, "cam"): MAP for pair in truths}, prob=prob)
+    assert [case.predictions[0].read().prob for case in made] == probabilities
+    for value in (-0.01, 1.01, np.nan):
+        with raises(ValueRangeError, option="prob"):
+            study(prob={("a", "Edema"): value})

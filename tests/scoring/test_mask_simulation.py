@@ -148,3 +148,7 @@ def test_the_fifth_mask_is_the_truth(series, scores, name):
     distance = rows["distance_unit"].notna()
     assert (rows.loc[distance, "score"] == 0).all()
     assert (rows.loc[~distance, "score"] == 1).all()
+
+
+def test_every_mask_has_256_rows_and_columns(series):
+    assert {mask.shape for one in series.values() for mask in (one.truth, *one.masks)} == {(256, 256)}

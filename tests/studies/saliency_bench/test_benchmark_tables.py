@@ -77,7 +77,8 @@ class TestScores:
     def test_table_3_says_of_how_many_data_sets_it_is(self, drawn):
         item = drawn["table_3"]
         holding = int(((item.frame["conf_low"] < 0) & (item.frame["conf_high"] > 0)).sum())
-        assert "n = 6 data sets: the median interval is" in text_of(item)
+        width = (item.frame["conf_high"] - item.frame["conf_low"]).median()
+        assert f"n = 6 data sets: the median interval is {width:.2f} wide" in text_of(item)
         assert f"{holding} of {len(item.frame)} hold 0." in text_of(item)
         assert "n is 6 data sets" in item.note
 
