@@ -14,7 +14,7 @@ import pandas as pd
 TEXT = pd.StringDtype(na_value=np.nan)
 
 
-def is_arrow_dictionary(column: pd.Series) -> bool:
+def is_arrow_text_dictionary(column: pd.Series) -> bool:
     """Return whether a column is a dictionary of text of pyarrow."""
     if not isinstance(column.dtype, pd.ArrowDtype):
         return False
@@ -53,7 +53,7 @@ def plain_text(column: pd.Series) -> pd.Series:
     """Return a coded column as text, cell by cell; any other column as it is."""
     import pyarrow as pa
 
-    if not is_arrow_dictionary(column):
+    if not is_arrow_text_dictionary(column):
         return column
     cells = pd.array(_unchunked_arrow_array(column).cast(pa.large_string()), dtype=TEXT)
     return pd.Series(cells, index=column.index, name=column.name)
@@ -61,7 +61,7 @@ def plain_text(column: pd.Series) -> pd.Series:
 
 def make_arrow_dictionary_text_plain(frame: pd.DataFrame) -> None:
     """Replace each coded column of a frame by its `plain_text`, one by one, so that its memory is freed."""
-    names = [name for name in frame.columns if is_arrow_dictionary(frame[name])]
+    names = [name for name in frame.columns if is_arrow_text_dictionary(frame[name])]
     plain_columns = in_threads(plain_text, (frame[name] for name in names))
     for name, column in zip(names, plain_columns, strict=True):
         frame[name] = column
@@ -131,7 +131,7 @@ def sorted_dictionary(column: Any) -> Any:
 def _sorted_dictionary_of(column: pd.Series) -> Any:
     """Return text, coded or not, as a dictionary of sorted values."""
     array = _unchunked_arrow_array(column)
-    if not is_arrow_dictionary(column):
+    if not is_arrow_text_dictionary(column):
         array = array.dictionary_encode()
     return sorted_dictionary(array)
 

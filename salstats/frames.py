@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, did_you_mean, quoted
-from salstats.coded_text import TEXT, codes_and_values, is_arrow_dictionary
+from salstats.coded_text import TEXT, codes_and_values, is_arrow_text_dictionary
 from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
     RowName,
-    check_names_look_different,
+    check_names_for_hidden_differences,
     warn_of_column_ranges,
     warn_of_near_names,
     warn_of_ranges,
@@ -121,7 +121,7 @@ class ColumnCodes:
             return self._columns[name]
         column = self.frame[name]
         codes: np.ndarray
-        if is_arrow_dictionary(column) or isinstance(column.dtype, pd.StringDtype):
+        if is_arrow_text_dictionary(column) or isinstance(column.dtype, pd.StringDtype):
             codes_32, values = codes_and_values(column)
             codes = codes_32.astype(np.int64)
             # the empty text sorts before every other
@@ -346,7 +346,7 @@ def checked_table_codes(
 def _check_names_of_identifiers(coded: ColumnCodes, frame_name: str) -> None:
     """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
     for names in coded.identifier_names():
-        check_names_look_different(names, frame_name)
+        check_names_for_hidden_differences(names, frame_name)
 
 
 def _check_no_name_is_empty_text(coded: ColumnCodes, frame_name: str) -> None:
@@ -513,7 +513,7 @@ def check_names_of_groups(names: Iterable[Hashable], result_columns: Collection[
             )
 
 
-def with_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
+def with_estimate_column_added(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
     """Return an estimates frame with one of ESTIMATE_COLUMNS added, in its place among them.
 
     Without a column that precedes it in ESTIMATE_COLUMNS it is the last.

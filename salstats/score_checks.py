@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import further_names_count_text, invisibility_text
+from salstats.checks import and_n_more_names_text, invisibility_text
 from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
@@ -230,7 +230,7 @@ def concatenated_bytes_of_texts(values: pd.Index | pd.Series) -> np.ndarray:
     return np.frombuffer(content, dtype=np.uint8)[starts[0] : starts[-1]]
 
 
-def check_names_look_different(names: Names, frame_name: str = "scores") -> None:
+def check_names_for_hidden_differences(names: Names, frame_name: str = "scores") -> None:
     """Raise ColumnError where different names of a column may look the same.
 
     A name begins or ends with a blank, has an invisible character, or is a number in some rows and text in
@@ -304,7 +304,7 @@ def warn_of_near_names(names: Names, row_name: RowName, frame_name: str = "score
         remedy = f"{frame_name}.assign({column}={frame_name}[{column!r}].str.lower())"
     warn(
         f"{row_name(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {frequent!r} "
-        f"({n_rows[frequent]}){further_names_count_text(pairs)}: misspelt? it counts as another {column}",
+        f"({n_rows[frequent]}){and_n_more_names_text(pairs)}: misspelt? it counts as another {column}",
         hint=f"{remedy} makes them one",
         subject=("names", column),
         column=column,

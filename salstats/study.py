@@ -339,7 +339,7 @@ class Study:
                 ),
                 option="readers",
             )
-        reader_series = self._one_series_per_reader(names)
+        reader_series = self._at_most_one_series_per_reader(names)
         cases = tuple(_with_truth_from_consensus(case, reader_series, how) for case in self.cases)
         cases_of_one_reader = []
         for case in self.cases:
@@ -356,7 +356,7 @@ class Study:
         remaining_series = tuple(series for series in self.series if series.reader not in names)
         return replace(self, cases=cases, series=remaining_series, truth=how)
 
-    def _one_series_per_reader(self, readers: Iterable[str]) -> set[Series]:
+    def _at_most_one_series_per_reader(self, readers: Iterable[str]) -> set[Series]:
         """Return the series of readers; raise SalstatsError where one has several."""
         by_reader: dict[str, Series] = {}
         for series in self.series:

@@ -12,7 +12,7 @@ from salstats.coded_text import (
     codes_and_values,
     frame_with_sorted_categories,
     in_threads,
-    is_arrow_dictionary,
+    is_arrow_text_dictionary,
     make_arrow_dictionary_text_plain,
     plain_text,
     sorted_dictionary,
@@ -57,7 +57,7 @@ def test_text_of_a_table_stays_text_and_its_dictionaries_stay_codes():
     frame = frame_with_sorted_categories(table)
     assert frame["note"].dtype == TEXT
     assert frame["n"].dtype == "int64"
-    assert [is_arrow_dictionary(frame[name]) for name in frame] == [False, True, False]
+    assert [is_arrow_text_dictionary(frame[name]) for name in frame] == [False, True, False]
     assert codes_and_values(frame["site"])[1].tolist() == ["a", "b"]
 
 
@@ -82,7 +82,14 @@ def test_only_dictionaries_of_text_are_coded():
         pd.Series(["a"], dtype="category"),
         pd.Series(["a"], dtype=TEXT),
     ]
-    assert [is_arrow_dictionary(column) for column in columns] == [True, True, False, False, False, False]
+    assert [is_arrow_text_dictionary(column) for column in columns] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert plain_text(columns[4]) is columns[4]
 
 

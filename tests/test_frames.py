@@ -26,7 +26,7 @@ from salstats.frames import (
     salstats_names_by_dotted_r_name,
     seed_without_decimal_zero,
     text_column,
-    with_column,
+    with_estimate_column_added,
 )
 
 # check_scores
@@ -281,10 +281,10 @@ def test_columns_of_estimates_have_their_order_and_rows_the_order_given():
     ordered = estimates_frame(keys, {"n": [1, 2, 3]}, order=np.array([1, 0, 2]))
     assert ordered["n"].tolist() == [2, 1, 3]
     assert ordered.index.tolist() == [0, 1, 2]
-    longer = with_column(frame, "conf_low", 0.0)
+    longer = with_estimate_column_added(frame, "conf_low", 0.0)
     assert list(longer.columns) == ["method", "estimate", "conf_low", "n", "extra"]
-    assert list(with_column(frame, "caution", None).columns)[-2:] == ["caution", "extra"]
-    assert list(with_column(pd.DataFrame({"method": ["a"]}), "term", "mean").columns) == [
+    assert list(with_estimate_column_added(frame, "caution", None).columns)[-2:] == ["caution", "extra"]
+    assert list(with_estimate_column_added(pd.DataFrame({"method": ["a"]}), "term", "mean").columns) == [
         "method",
         "term",
     ]

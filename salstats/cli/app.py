@@ -114,11 +114,13 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
 
             return _print_error(str(missing_package_error(error, "this command")))
         case OSError() | ValueError():
-            return _report_bad_input(error, flags)
+            return _report_unless_unexpected_and_traceback_requested(error, flags)
     return None
 
 
-def _report_bad_input(error: OSError | ValueError, flags: Mapping[str, str]) -> int | None:
+def _report_unless_unexpected_and_traceback_requested(
+    error: OSError | ValueError, flags: Mapping[str, str]
+) -> int | None:
     """Write the error and return its exit code.
 
     Return None for an error that may be one of the program if SALSTATS_TRACEBACK asks for its traceback.

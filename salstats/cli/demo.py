@@ -64,7 +64,7 @@ def run_demo(
         code=f'ss.datasets.load_digits_scores().query("metric in {list(METRICS)}")',
         progress=True,
         title="salstats demo: saliency maps of handwritten digits (the annotator is simulated)",
-        labels=labels_option_value_of_demo(),
+        labels=display_labels_of_demo_methods(),
         study=examples,
         images=examples / "images",
         overwrite=overwrite,
@@ -73,7 +73,7 @@ def run_demo(
     return frames
 
 
-def labels_option_value_of_demo() -> dict[str, str | dict[str, str]]:
+def display_labels_of_demo_methods() -> dict[str, str | dict[str, str]]:
     """Return labels that order the methods and name the simulated annotator."""
     names = Labels()
     order = {HUMAN: ANNOTATOR} | {m: names.value("method", m) for m in _METHODS}

@@ -180,7 +180,7 @@ def run_score(run: CommandRun, source: Source) -> None:
     study = source.read(run)
     frame = run.call(study, pdc=pdc or None)
     run.deliver(frame)
-    print_undefined_reasons(frame, len(study))
+    print_unscored_and_defined_counts(frame, len(study))
 
 
 def run_power(run: CommandRun, source: Source) -> None:
@@ -252,11 +252,14 @@ def run_gallery(run: CommandRun, source: Source) -> None:
         ss.save_figure(figure, figure_file, overwrite=run.overwrite)
 
 
-def _drawn_methods(study: "Study", names: Iterable[str] | None) -> set[str]:
-    """Return the methods that a gallery draws: those of `names`, such as "gradcam:densenet121", else all."""
-    if names is None:
+def _drawn_methods(study: "Study", series_names: Iterable[str] | None) -> set[str]:
+    """Return the methods that a gallery draws: those of `series_names`, or all.
+
+    A name may have a model: "gradcam:densenet121".
+    """
+    if series_names is None:
         return {series.method for series in study.series}
-    return {name.partition(":")[0] for name in names}
+    return {name.partition(":")[0] for name in series_names}
 
 
 def run_scoring_against_gaze(run: CommandRun, source: Source) -> None:
@@ -271,10 +274,10 @@ def run_scoring_against_gaze(run: CommandRun, source: Source) -> None:
         _write_result_frame(recordings, recordings_file, run)
     run.deliver(frame)
     print_fixation_counts(recordings)
-    print_gaze_reasons(frame)
+    print_defined_gaze_score_counts(frame)
 
 
-def run_report(run: CommandRun, source: Source) -> None:
+def run_report_folder(run: CommandRun, source: Source) -> None:
     """Write the folder of a report, and say on stderr if it has no reference to compare with."""
     from salstats.display.report.calls import read_scores_call
     from salstats.display.report.folder import check_report_folder_is_writable
@@ -316,7 +319,7 @@ def _input_files(run: CommandRun) -> list[Path]:
     return files
 
 
-def print_undefined_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
+def print_unscored_and_defined_counts(scores: "pd.DataFrame", n_cases: int) -> None:
     """Write on stderr how many cases are not scored, how many scores are defined, and why others are not."""
     n_unscored = n_cases - scores["case"].nunique()
     if n_unscored:
@@ -328,7 +331,7 @@ def print_undefined_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
     _print_defined_counts_by_metric_and_method(scores, "images x tasks")
 
 
-def print_gaze_reasons(scores: "pd.DataFrame") -> None:
+def print_defined_gaze_score_counts(scores: "pd.DataFrame") -> None:
     """Write on stderr how many scores are defined, why others are not, and which means are too high."""
     from salstats.scoring.gaze_cases import ZERO_MAP_AT_FIXATION
 

@@ -70,7 +70,7 @@ class Estimates:
         """Return those of some columns that the frame has, with or without values."""
         return [column for column in columns if column in self.frame.columns]
 
-    def only_value(self, column: str) -> Any | None:
+    def only_non_missing_value(self, column: str) -> Any | None:
         """Return the only value of a column, None where it has several or none."""
         values = self.distinct_values(column)
         if len(values) != 1:
@@ -198,13 +198,13 @@ class Estimates:
     @cached_property
     def only_term(self) -> str | None:
         """The only term, None where there are several or none."""
-        term = self.only_value("term")
+        term = self.only_non_missing_value("term")
         return None if term is None else str(term)
 
     @cached_property
     def family_level_if_simultaneous(self) -> float | None:
         """Family level at which all limits of a family hold together, None where each holds on its own."""
-        family_level = self.only_value("family_level")
+        family_level = self.only_non_missing_value("family_level")
         if family_level is None:
             return None
         # in a family of one test both levels are the same
@@ -216,7 +216,7 @@ class Estimates:
     @cached_property
     def adjustment_procedure(self) -> str | None:
         """The procedure behind `p_adjusted`, None where the frame has none or several."""
-        procedure = self.only_value("procedure")
+        procedure = self.only_non_missing_value("procedure")
         return None if procedure is None else str(procedure)
 
     @cached_property

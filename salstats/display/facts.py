@@ -145,7 +145,7 @@ def heading_with_interval(heading: str, estimates: Estimates, *, beside_p_values
 
 def heading_with_quantile_level(heading: str, estimates: Estimates) -> str:
     """Return a heading in which "quantile" has its level, where there is a single one: "25% quantile"."""
-    level = estimates.only_value("quantile")
+    level = estimates.only_non_missing_value("quantile")
     if level is None:
         return heading
     name = f"{level_text_without_percent_sign(float(level))}% quantile"
@@ -286,14 +286,14 @@ def confidence_limits_method_sentences(estimates: Estimates, labels: Labels | No
     if limits.any_infinite:
         sentences.append("Infinite limits: the set is unbounded.")
     if limits.family_level_if_simultaneous is not None:
-        sentences.append(_simultaneous_and_single_levels_sentence(limits))
+        sentences.append(_levels_held_together_and_singly_sentence(limits))
     return paragraph(*sentences)
 
 
 def _interval_name_in_note(kind: str, estimates_with_limits: Estimates) -> str:
     """Return the name of an interval in a note, with its units and replicates or covariances."""
     rows = estimates_with_limits.subset(estimates_with_limits.frame["interval"] == kind)
-    unit = rows.only_value("unit")
+    unit = rows.only_non_missing_value("unit")
     record = interval_by_name(kind, rows.only_term)
     text = kind
     if record is not None:
@@ -302,7 +302,7 @@ def _interval_name_in_note(kind: str, estimates_with_limits: Estimates) -> str:
         if unit is not None:
             text += f" of {plural(str(unit))}"
         return text + replicate_count_clause_ending(rows)
-    covariance = COVARIANCES.get(str(rows.only_value("covariance")))
+    covariance = COVARIANCES.get(str(rows.only_non_missing_value("covariance")))
     if covariance is not None:
         text += f", {covariance.label} covariances"
     if unit is not None and _interval_name_needs_clusters(record, rows):
@@ -320,7 +320,7 @@ def _interval_name_needs_clusters(record: Interval | None, rows: Estimates) -> b
     return bool((rows.numbers("n_units") < rows.numbers("n")).any())
 
 
-def _simultaneous_and_single_levels_sentence(limits: LimitFacts) -> str:
+def _levels_held_together_and_singly_sentence(limits: LimitFacts) -> str:
     """Return the levels at which all limits of a family hold together, and at which each of them does."""
     assert limits.family_level_if_simultaneous is not None
     has_several_families = len(np.unique(limits.rows.non_missing_numbers("n_tests"))) > 1
@@ -337,7 +337,7 @@ def _simultaneous_and_single_levels_sentence(limits: LimitFacts) -> str:
 
 def replicate_count_clause_ending(estimates: Estimates) -> str:
     """Return the end of a clause with the number of replicates: ", 1,000 replicates"; "" where unknown."""
-    n_replicates = estimates.only_value("n_replicates")
+    n_replicates = estimates.only_non_missing_value("n_replicates")
     if n_replicates is None:
         return ""
     return f", {counted(float(n_replicates), 'replicate')}"
@@ -374,10 +374,10 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
 def score_weights_sentence(estimates: Estimates) -> str:
     """Return how scores are weighted, "" where all have the same weight."""
     weights = [value for value in estimates.distinct_values("weights") if MEMBER_SEPARATOR not in str(value)]
-    return weights_note(weights, noun_of_identifier(str(estimates.only_value("unit") or "unit")))
+    return weights_note(weights, noun_of_identifier(str(estimates.only_non_missing_value("unit") or "unit")))
 
 
-def tasks_taken_together_sentence(estimates: Estimates) -> str:
+def ranks_or_tests_pool_tasks_sentence(estimates: Estimates) -> str:
     """Return that ranks, or pairwise tests of methods, pool all tasks; "" where each task has its own.
 
     Frames of `rank_stability`, `rank_limits` and `significance_map` pool tasks unless `task` is a grouping
@@ -449,7 +449,7 @@ def _observations_and_units_text(estimates: Estimates, observation_noun: str) ->
     Where each unit has one observation, only the units are named: "64 patients".
     """
     text = counted_range(estimates.non_missing_numbers("n"), observation_noun)
-    unit = estimates.only_value("unit")
+    unit = estimates.only_non_missing_value("unit")
     n_units = estimates.non_missing_numbers("n_units")
     if unit is None or not len(n_units):
         return text
@@ -499,7 +499,7 @@ def _observations_of_summary_rows_text(
 
 def clustering_or_independence_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
     """Return whether limits and P values are clustered by unit, "" unless some unit has several pairs."""
-    unit = estimates.only_value("unit")
+    unit = estimates.only_non_missing_value("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
     if estimates.distinct_values("interval") == ["cr2"]:
@@ -515,7 +515,7 @@ def undefined_replicates_sentence(estimates: Estimates) -> str:
     if not len(n_undefined) or not n_undefined.max():
         return ""
     replicates = "replicates"
-    n_replicates = estimates.only_value("n_replicates")
+    n_replicates = estimates.only_non_missing_value("n_replicates")
     if n_replicates is not None:
         replicates = f"of {counted(float(n_replicates), 'replicate')}"
     return f"Up to {count_text(n_undefined.max())} {replicates} of an estimate were undefined."

@@ -129,7 +129,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
     smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
         activations = _record_distinct_images(request, differentiable=True)
-        maps = _unset_maps_by_layer(activations, request)
+        maps = _uninitialized_maps_by_layer(activations, request)
         n_passes = max(len(map_indices) for map_indices in activations.groups)
         for number in range(n_passes):
             # the distinct images that have a target of this number, and the indices of its maps
@@ -164,7 +164,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
                         layer_maps[indices] = first_principal_component_maps(weights * grids)
                     else:
                         layer_maps[indices] = weighted_channel_sum(weights, grids)
-    return _join_maps_setting_nan_where_not_finite(activations, maps, request)
+    return _join_maps_nan_for_nonfinite_activations(activations, maps, request)
 
 
 run_gradcam = partial(_cam_maps_with_gradients, gradcam_weights)
@@ -178,7 +178,7 @@ def run_eigencam(request: Request) -> RawAttributions:
     """Make Eigen-CAMs: the first principal component of the activations, whatever the target."""
     orientation = check_choice(request.options["orient"], ORIENTATIONS, "orient")
     activations = _record_distinct_images(request)
-    maps = _unset_maps_by_layer(activations, request)
+    maps = _uninitialized_maps_by_layer(activations, request)
     for name, grids in activations.grids.items():
         with np.errstate(all="ignore"):
             components = first_principal_component_maps(grids)
@@ -186,7 +186,7 @@ def run_eigencam(request: Request) -> RawAttributions:
             components = _components_signed_by_activation(components, grids)
         for indices, component in zip(activations.groups, components, strict=True):
             maps[name][indices] = component
-    return _join_maps_setting_nan_where_not_finite(activations, maps, request)
+    return _join_maps_nan_for_nonfinite_activations(activations, maps, request)
 
 
 def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
@@ -210,14 +210,14 @@ def _signed_maps_of_weighted_channels(
     image, and returns the weights of the layer's channels for that image, shape (n_targets, channels).
     """
     activations = _record_distinct_images(request)
-    maps = _unset_maps_by_layer(activations, request)
+    maps = _uninitialized_maps_by_layer(activations, request)
     with torch.no_grad(), np.errstate(all="ignore"):
         for layer_name, layer_maps in maps.items():
             for distinct_image, indices in enumerate(activations.groups):
                 weights = channel_weights(request, activations, layer_name, distinct_image)
                 weighted = weights[:, :, None, None] * activations.grids[layer_name][distinct_image]
                 layer_maps[indices] = weighted.sum(axis=1)
-    return _join_maps_setting_nan_where_not_finite(activations, maps, request)
+    return _join_maps_nan_for_nonfinite_activations(activations, maps, request)
 
 
 def _scorecam_weights_by_target(
@@ -356,7 +356,7 @@ def run_activation(request: Request) -> LayerActivationsByImage:
     return _joined_on_input_grid(layer_maps, request)
 
 
-def _unset_maps_by_layer(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
+def _uninitialized_maps_by_layer(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
     """Return an array (b, m, k) for the maps of b images by name of the layer; its values are not set."""
     maps = {}
     for name, grids in activations.grids.items():
@@ -364,7 +364,7 @@ def _unset_maps_by_layer(activations: _Activations, request: Request) -> dict[st
     return maps
 
 
-def _join_maps_setting_nan_where_not_finite(
+def _join_maps_nan_for_nonfinite_activations(
     activations: _Activations, maps_by_layer: dict[str, np.ndarray], request: Request
 ) -> torch.Tensor:
     """Return the maps (b, 1, m, k) of one layer as they are, or those of several joined on the input's grid.

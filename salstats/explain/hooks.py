@@ -25,13 +25,13 @@ def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
     modules = {name.partition(FUNCTION_MARK)[0]: module for name, module in layers.items()}
     functions = any(FUNCTION_MARK in name for name in layers)
 
-    def layer_hook(name: str, output: Any) -> Any:
+    def replacement_of_chosen_layer_or_none(name: str, output: Any) -> Any:
         """Return the replacement that `hook` gives for the output of a layer; None for other outputs."""
         if name not in layers:
             return None
         return hook(name, output)
 
-    with modules_hooked(modules, layer_hook, functions_on_outputs=functions):
+    with modules_hooked(modules, replacement_of_chosen_layer_or_none, functions_on_outputs=functions):
         yield
 
 

@@ -214,7 +214,7 @@ def minimal_mask(
             for image_map in checked_maps
         ]
         rows_with_order = set()
-        for row, mask in _rows_and_masks_of_maps_not_constant(
+        for row, mask in _rows_and_minimal_masks_unless_constant(
             checked_maps, searches, pixel_steps, sizes, gives_explained_class
         ):
             masks[row] = mask
@@ -263,7 +263,7 @@ def _no_mask_reason_by_map(
     return reasons
 
 
-def _rows_and_masks_of_maps_not_constant(
+def _rows_and_minimal_masks_unless_constant(
     maps: Sequence[ImageMap],
     searches: Sequence["StepSearch"],
     pixel_steps: PixelSteps,

@@ -50,7 +50,7 @@ from salstats.explain.methods import (
 )
 from salstats.explain.presets import preset_arguments
 from salstats.explain.request import RawAttributions, Request, Reshape
-from salstats.images.maps import check_filter_side
+from salstats.images.maps import checked_filter_side_odd_or_even
 from salstats.jobs import with_progress_bar
 
 
@@ -200,7 +200,7 @@ def explain(
     channels = check_choice(arguments.pop("channels"), CHANNELS, "channels")
     sign = check_choice(arguments.pop("sign"), SIGNS, "sign")
     join_rule = check_choice(arguments.pop("join"), JOINS, "join")
-    smooth = check_filter_side(arguments.pop("smooth"))
+    smooth = checked_filter_side_odd_or_even(arguments.pop("smooth"))
     method_options = options_with_defaults(record, arguments)
     model = _model_taking_hooks(model, record)
     _check_layer_options(record, layer, join)
@@ -301,7 +301,7 @@ def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
     scripted = isinstance(model, torch.jit.ScriptModule)
-    if record.needs_hooks and (scripted or _is_graph_without_module_calls(model)):
+    if record.needs_hooks and (scripted or _is_fx_graph_without_module_calls(model)):
         model_type = "TorchScript" if scripted else "exported"
         choices = names_of_methods_without_hooks()
         raise SalstatsError(
@@ -314,7 +314,7 @@ def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
     return model
 
 
-def _is_graph_without_module_calls(model: Any) -> bool:
+def _is_fx_graph_without_module_calls(model: Any) -> bool:
     """Return True if a model is a graph of operations that calls no modules."""
     if not isinstance(model, torch.fx.GraphModule):
         return False

@@ -165,7 +165,7 @@ class MapFolder:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
         stored_settings = read_settings_text_by_settings_key(self.folder / SETTINGS_FILE)
-        overwritten = self._check_settings_and_list_overwritten(stored_settings)
+        overwritten = self._maps_overwritten_else_settings_checked(stored_settings)
         files = [self._map_file(key) for key in overwritten]
         for key in overwritten:
             del self._rows[key]
@@ -196,7 +196,7 @@ class MapFolder:
         """Return the file of a map that has a row."""
         return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE_FILE}, {key}")
 
-    def _check_settings_and_list_overwritten(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
+    def _maps_overwritten_else_settings_checked(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
         """List the maps to be made anew; raise where settings differ and `overwrite` is False."""
         if self._settings is None:
             return list(self._rows) if self._overwrite else []

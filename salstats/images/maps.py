@@ -11,7 +11,7 @@ from salstats.checks import LARGEST_NUMBER, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, grey_levels_of_fractions, largest_float32_not_above, resize
 from salstats.images.masks import Rle, run_starts_and_ends
-from salstats.images.otsu import fill_holes_and_drop_single_pixels, grey_smoothed_through_jet
+from salstats.images.otsu import fill_holes_and_drop_single_pixels, inverted_grey_smoothed_through_jet
 from salstats.images.peaks import RowColPoints, maximum_and_points
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
@@ -40,8 +40,9 @@ class SaliencyOnImage:
 
     `smooth` is the side in pixels of a box filter over the stretched map, its border mirrored about its
     pixels; the result is not stretched again, and the peak is taken before. `colormap` "jet" smooths as the
-    CheXlocalize scripts do, which marks mostly background (see `images.otsu.grey_smoothed_through_jet`). A
-    map that is not finite, an impossible shape or option is a ShapeError or ValueRangeError.
+    CheXlocalize scripts do, which marks mostly background (see
+    `images.otsu.inverted_grey_smoothed_through_jet`). A map that is not finite, an impossible shape or option
+    is a ShapeError or ValueRangeError.
 
     Computed in float64 at the map's own size and in float32 at the image's. Against the CheXlocalize
     scripts, whose float32 sums are fused on some processors, single pixels on the edge of a mask can differ.
@@ -61,7 +62,7 @@ class SaliencyOnImage:
         """Check the map and its options; nothing is computed yet."""
         self._saliency = check_saliency(saliency)
         self.shape = check_shape(shape)
-        self.smooth = None if smooth is None else check_filter_side(smooth)
+        self.smooth = None if smooth is None else checked_filter_side_odd_or_even(smooth)
         self.colormap = None if colormap is None else check_choice(colormap, ("jet",), "colormap")
         if self.colormap is not None and self.smooth is None:
             raise ValueRangeError(
@@ -150,7 +151,7 @@ class SaliencyOnImage:
         grey = self._transposed_image_sized_map_from_0_to(255).astype(np.uint8)
         if self.smooth is None:
             return grey
-        return grey_smoothed_through_jet(grey, self.smooth)
+        return inverted_grey_smoothed_through_jet(grey, self.smooth)
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
         """Return the mask at a threshold, an ndarray of bool of the image's shape.
@@ -263,7 +264,7 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     return pixels
 
 
-def check_filter_side(side: Any) -> int:
+def checked_filter_side_odd_or_even(side: Any) -> int:
     """Return the side of a box filter if it is a whole number of pixels that a filter can have."""
     if check_count(side, "smooth") > LARGEST_FILTER_SIDE:
         raise ValueRangeError(

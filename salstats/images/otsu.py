@@ -57,7 +57,7 @@ def fill_holes_and_drop_single_pixels(mask: np.ndarray) -> np.ndarray:
     return cleaned
 
 
-def grey_smoothed_through_jet(grey: np.ndarray, size: int) -> np.ndarray:
+def inverted_grey_smoothed_through_jet(grey: np.ndarray, size: int) -> np.ndarray:
     """Smooth grey levels (uint8) by way of a colour map, as the CheXlocalize scripts do.
 
     The levels become colours (jet), these become grey again with red and blue exchanged, then come the box

@@ -116,15 +116,15 @@ class PixelShares:
         self.total = pixels.total
         if raised or minimum:
             self.total = sum(
-                float(self.values_before_division_by_total(block).sum())
+                float(self.raised_values_before_division_by_total(block).sum())
                 for block in pixel_blocks(len(self._flat))
             )
 
     def shares_at(self, pixels: slice | np.ndarray) -> np.ndarray:
         """Return the shares of some pixels, which are flat indices in row-major order of the image."""
-        return self.values_before_division_by_total(pixels) / self.total
+        return self.raised_values_before_division_by_total(pixels) / self.total
 
-    def values_before_division_by_total(self, pixels: slice | np.ndarray) -> np.ndarray:
+    def raised_values_before_division_by_total(self, pixels: slice | np.ndarray) -> np.ndarray:
         """Return the values of some pixels with what is added to each, before they are shares."""
         values = self._flat[pixels]
         if self._raised:

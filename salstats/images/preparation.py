@@ -148,7 +148,7 @@ class Preparation:
         image_cols = slice(input_cols.start - left, input_cols.stop - left)
         values = (resized[image_rows, image_cols] - np.float32(low)) / np.float32(high - low)
         ready = np.full((self.channels, *self.size), self.pad_value, np.float32)
-        ready[:, input_rows, input_cols] = self._with_channels_first(values)
+        ready[:, input_rows, input_cols] = self._one_plane_or_channels_first(values)
         if self.mean is not None:
             ready -= np.asarray(self.mean, np.float32).reshape(-1, 1, 1)
         if self.std is not None:
@@ -194,7 +194,7 @@ class Preparation:
             channels.append(np.asarray(channel.resize((width, height), pillow_filter)))
         return np.stack(channels, axis=-1)
 
-    def _with_channels_first(self, values: np.ndarray) -> np.ndarray:
+    def _one_plane_or_channels_first(self, values: np.ndarray) -> np.ndarray:
         """Return values with their channels first, or one plane for all channels."""
         if values.ndim == 2:
             return values[None]

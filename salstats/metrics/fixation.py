@@ -229,8 +229,8 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     scale = shares.total / truth.total
     shared = 0.0
     for block in pixel_blocks(pixels.values.size):
-        smaller = scale * truth.values_before_division_by_total(block)
-        np.minimum(smaller, shares.values_before_division_by_total(block), out=smaller)
+        smaller = scale * truth.raised_values_before_division_by_total(block)
+        np.minimum(smaller, shares.raised_values_before_division_by_total(block), out=smaller)
         shared += float(smaller.sum())
     # rounding may carry a perfect match past 1
     return min(shared / shares.total, 1.0)
@@ -288,8 +288,8 @@ def kl(
     divergence = 0.0
     with np.errstate(divide="ignore"):
         for block in pixel_blocks(pixels.values.size):
-            density_values = true_shares.values_before_division_by_total(block)
-            map_values = shares.values_before_division_by_total(block)
+            density_values = true_shares.raised_values_before_division_by_total(block)
+            map_values = shares.raised_values_before_division_by_total(block)
             if epsilon == 0:
                 # a pixel that nobody looked at adds 0, not 0 times the logarithm of 0
                 map_values = map_values[density_values > 0]

@@ -105,7 +105,9 @@ def pdc(
         if undefined == "worst":
             return 0.0
         return float("nan")
-    areas = _mask_areas_with_truth_overlap(predicted[box], reference[box], split_mask=components == "mean")
+    areas = _mask_parts_sizes_centres_truth_overlaps(
+        predicted[box], reference[box], split_mask=components == "mean"
+    )
     n_truth = np.count_nonzero(reference)
     truth_centre = np.array(ndimage.center_of_mass(reference[box]))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
@@ -140,7 +142,9 @@ class _MaskAreas(NamedTuple):
     n_overlap: np.ndarray
 
 
-def _mask_areas_with_truth_overlap(mask: np.ndarray, truth: np.ndarray, *, split_mask: bool) -> _MaskAreas:
+def _mask_parts_sizes_centres_truth_overlaps(
+    mask: np.ndarray, truth: np.ndarray, *, split_mask: bool
+) -> _MaskAreas:
     """Return the areas of a mask with their overlap with the truth.
 
     A mask that is split has its separate areas (8 neighbours), else the whole mask is one area.

@@ -66,7 +66,7 @@ class _StudyFiles:
     #: Path that the maps of a series were found in, for messages.
     map_folders: Mapping[Series, PathLike]
 
-    def case_files_other_than_truth(self) -> list[ValuesByCaseAndTask]:
+    def mask_and_point_files_without_truth(self) -> list[ValuesByCaseAndTask]:
         """List masks and points without the truth."""
         case_files = [*self.masks.values(), *self.masks_of_readers.values()]
         if self.points is not None:
@@ -366,7 +366,7 @@ def _read_points(path: Path, task_if_no_column: str | None) -> ValuesByCaseAndTa
 
 def _check_cases_in_common_with_truth(files: _StudyFiles) -> None:
     """Raise where a source has no case in common with the truth."""
-    for case_file in files.case_files_other_than_truth():
+    for case_file in files.mask_and_point_files_without_truth():
         check_cases_in_common(case_file.values, files.truth.values, case_file.file, files.truth.file)
     for series, folder in files.map_folders.items():
         check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
@@ -380,7 +380,7 @@ def _warn_of_true_masks_or_predictions_unmatched(
     Also warn of maps of `tasks` whose case has only masks of other tasks in the truth.
     """
     truth = files.truth
-    for case_file in files.case_files_other_than_truth():
+    for case_file in files.mask_and_point_files_without_truth():
         _warn_of_cases_left_out(case_file.values, case_file.file, truth, sizes)
     missing_by_source: dict[str, list[str]] = {}
     for masks in files.masks.values():
@@ -529,7 +529,7 @@ def _tasks_to_read(files: _StudyFiles, tasks: Sequence[str] | None) -> tuple[str
     """
     true_tasks = files.truth.tasks()
     tasks_of_source = {
-        str(case_file.file): case_file.tasks() for case_file in files.case_files_other_than_truth()
+        str(case_file.file): case_file.tasks() for case_file in files.mask_and_point_files_without_truth()
     }
     for series, files_of_task in files.maps.items():
         tasks_of_source[str(files.map_folders[series])] = set(files_of_task)
@@ -562,11 +562,11 @@ def _image_shape_by_case(files: _StudyFiles, images: PathLike | None) -> dict[st
     A case of which there are only maps is left out. Warn of images of cases without map or mask.
     """
     cases = set(files.truth.values)
-    for case_file in files.case_files_other_than_truth():
+    for case_file in files.mask_and_point_files_without_truth():
         cases |= set(case_file.values)
     for series in files.maps:
         cases |= files.cases_of_maps(series)
-    case_files = [files.truth, *files.case_files_other_than_truth()]
+    case_files = [files.truth, *files.mask_and_point_files_without_truth()]
     if images is not None:
         image_of_case = find_case_files(images, IMAGE_SUFFIXES)
         check_cases_in_common(image_of_case, cases, images, files.truth.file)

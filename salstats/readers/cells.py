@@ -284,7 +284,7 @@ def _covariate_cell_text(value: object) -> str | None:
     return str(value)
 
 
-def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
+def warn_if_only_outer_blanks_differ(text: pd.Series, file: Path) -> None:
     """Warn where two values of a column differ only by blanks around them, and so are two groups."""
     distinct = pd.Series(text.dropna().unique(), dtype=TEXT)
     stripped = distinct.str.strip()

@@ -106,12 +106,12 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
 
 
 def _header_and_rows(
-    file: Path, text: str, n_leading_lines: int, options: TableOptions, sep: str
+    file: Path, text: str, n_blank_lines_above: int, options: TableOptions, sep: str
 ) -> list[list[str]]:
     """Read the header and the rows; raise where a quotation mark is left open, or a line is blank.
 
-    `text` lacks the blank lines at the beginning and end of the file; `n_leading_lines` counts those at the
-    beginning.
+    `text` lacks the blank lines at the beginning and end of the file; `n_blank_lines_above` counts those at
+    the beginning.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
     rows: list[list[str]] = []
@@ -120,10 +120,11 @@ def _header_and_rows(
         with cells_of_any_length():
             for row in reader:
                 if not row:
+                    blank_line = reader.line_num + n_blank_lines_above
                     raise InputFileError(
-                        f"{file}, line {reader.line_num + n_leading_lines}: a blank line with data below it",
+                        f"{file}, line {blank_line}: a blank line with data below it",
                         hint="remove it, or split the file where a second table begins",
-                        rows=_data_row_of_line_if_any(reader.line_num + n_leading_lines),
+                        rows=_data_row_of_line_if_any(blank_line),
                         path=file,
                     )
                 rows.append(row)
@@ -135,11 +136,12 @@ def _header_and_rows(
         if not rows:
             # a quoted header with another separator, "case";"task", is an error of the csv module
             _check_separator(file, text, 0, options, sep)
+        first_line_of_row = line + n_blank_lines_above
         raise InputFileError(
-            f"{file}, line {line + n_leading_lines}: a quotation mark is left open or stands inside a quoted "
+            f"{file}, line {first_line_of_row}: a quotation mark is left open or stands inside a quoted "
             f"cell ({error})",
             hint='close it, or write it doubled ("")',
-            rows=_data_row_of_line_if_any(line + n_leading_lines),
+            rows=_data_row_of_line_if_any(first_line_of_row),
             path=file,
         ) from error
     return rows

@@ -51,7 +51,7 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         _refuse_nested_and_binary_columns(file, schema)
         table = _decoded_table(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()
-        table = _with_coded_text_and_float_decimals(file, data, table)
+        table = _sorted_text_dictionaries_and_float_decimals(file, data, table)
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=pandas_type)
     except SalstatsError:
         raise
@@ -171,7 +171,7 @@ def _is_string_or_large_string(arrow_type: Any) -> bool:
     return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
 
 
-def _with_coded_text_and_float_decimals(
+def _sorted_text_dictionaries_and_float_decimals(
     file: Path, data: bytes | memoryview, table: "pa.Table"
 ) -> "pa.Table":
     """Return a table with text as sorted dictionaries, other dictionaries decoded, and decimals as floats."""

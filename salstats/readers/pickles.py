@@ -170,7 +170,7 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
     arrays: dict[str, np.ndarray] = {}
     n_bytes_left = len(data)
 
-    def array_of_storage(storage_id: Any) -> np.ndarray:
+    def array_to_fill_with_storage(storage_id: Any) -> np.ndarray:
         nonlocal n_bytes_left
         reference = _storage_reference(storage_id)
         key = reference.key
@@ -187,7 +187,9 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
             arrays[key] = np.zeros(reference.n_elements, reference.storage_type.dtype)
         return arrays[key]
 
-    content = read_allowed_pickle(stream, _replacements_of_allowed_names(storage_depth), array_of_storage)
+    content = read_allowed_pickle(
+        stream, _replacements_of_allowed_names(storage_depth), array_to_fill_with_storage
+    )
     keys = read_allowed_pickle(stream, {})
     are_keys = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
     if not are_keys or set(keys) != set(arrays):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.coded_text import TEXT, is_arrow_dictionary
+from salstats.coded_text import TEXT, is_arrow_text_dictionary
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_as_text
@@ -465,17 +465,19 @@ def _check_required_columns_and_cells(frame: pd.DataFrame, table: FileTable, row
             choices=frame.columns,
             path=table.file,
         )
-    check_identifiers_are_filled(frame, table, row_numbers)
+    check_required_identifiers_are_filled(frame, table, row_numbers)
 
 
-def check_identifiers_are_filled(frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray) -> None:
+def check_required_identifiers_are_filled(
+    frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray
+) -> None:
     """Raise where a case, method, metric or task is empty, or some but not all patients or data sets are."""
     for name in (*REQUIRED_IDENTIFIERS, *ALL_OR_NONE_IDENTIFIERS):
         if name not in frame.columns:
             continue
         empty = frame[name].isna().to_numpy()
         # in an Arrow dictionary, empty cells are missing already
-        if name not in ALL_OR_NONE_IDENTIFIERS and not is_arrow_dictionary(frame[name]):
+        if name not in ALL_OR_NONE_IDENTIFIERS and not is_arrow_text_dictionary(frame[name]):
             empty = empty | frame[name].eq("").to_numpy()
         if empty.any() and not (name in ALL_OR_NONE_IDENTIFIERS and empty.all()):
             position = int(np.flatnonzero(empty)[0])

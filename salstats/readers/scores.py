@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, further_names_count_text
+from salstats.checks import and_n_more_names_text, check_choice
 from salstats.coded_text import make_arrow_dictionary_text_plain
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
@@ -33,7 +33,7 @@ from salstats.readers.joins import (
 from salstats.readers.score_layouts import (
     ColumnsOption,
     arrange_scores,
-    check_identifiers_are_filled,
+    check_required_identifiers_are_filled,
     checked_layout,
     renamed_with_case_and_patient,
     stack_scores,
@@ -249,7 +249,7 @@ def read_data(
     data = table.typed_frame(layout.case_columns)
     if "case" in data.columns:
         # other tables, such as those of `case_flow`, have rows of no method or metric
-        check_identifiers_are_filled(data, table, table.row_numbers)
+        check_required_identifiers_are_filled(data, table, table.row_numbers)
     return join_tables(data, joined_tables, layout) if joined_tables else data
 
 
@@ -307,7 +307,7 @@ def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     first_row = f"row {first_origin['row']}"
     if first_origin["file"] != second_origin["file"]:
         first_row = f"{first_origin['file']}, {first_row}"
-    other_repeats = further_names_count_text(range(len(repeated_rows)))
+    other_repeats = and_n_more_names_text(range(len(repeated_rows)))
     second_row = f"{second_origin['file']}, row {second_origin['row']}{other_repeats}"
     observation = row_keys_text(scores, keys, first)
     hint = hint_to_distinguish_repeated_rows(scores, keys, first, second)

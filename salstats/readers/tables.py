@@ -14,7 +14,7 @@ from salstats.coded_text import (
     TEXT,
     as_arrow_dictionary,
     frame_with_sorted_categories,
-    is_arrow_dictionary,
+    is_arrow_text_dictionary,
     make_arrow_dictionary_text_plain,
     plain_text,
     sorted_distinct_values,
@@ -33,7 +33,7 @@ from salstats.readers.cells import (
     identifier_or_none_if_date_or_inexact,
     is_numeric_or_bool,
     parse_numbers,
-    warn_of_values_differing_by_blanks,
+    warn_if_only_outer_blanks_differ,
     without_row_numbers,
 )
 from salstats.readers.delimited_text import CONTROL_CHARACTER, read_text
@@ -213,7 +213,9 @@ class FileTable:
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
             return as_arrow_dictionary(_integers_as_text_with_missing_as_empty(cells))
-        if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_arrow_dictionary(cells)):
+        if column == "seed" or not (
+            isinstance(cells.dtype, pd.StringDtype) or is_arrow_text_dictionary(cells)
+        ):
             cells = self.text_with_missing_as_empty(column)
         names = as_arrow_dictionary(cells)
         if _doubtful_names(sorted_distinct_values(names)):
@@ -341,7 +343,7 @@ class FileTable:
             option = None
             hint = Message(remedy)
             if options.decimal == "." and all_have_decimal_commas(first):
-                hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
+                hint, option = _decimal_comma_hint_and_possible_option(cells[~is_no_number])
             elif options.decimal == "," and "." in str(first.iloc[0]):
                 hint = Message(
                     "with ", Setting("decimal", ","), " it must not hold a point (nor thousands separators)"
@@ -401,7 +403,7 @@ class FileTable:
         if not is_no_number.any():
             return text
         if self.options.decimal == "." and all_have_decimal_commas(cells[is_no_number]):
-            hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
+            hint, option = _decimal_comma_hint_and_possible_option(cells[~is_no_number])
             raise self._cell_error(
                 is_no_number, column, "has a decimal comma", ColumnError, hint=hint, option=option
             )
@@ -420,7 +422,7 @@ class FileTable:
                 rows=[position],
                 path=self.file,
             )
-        warn_of_values_differing_by_blanks(text, self.file)
+        warn_if_only_outer_blanks_differ(text, self.file)
         return text
 
     def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
@@ -488,14 +490,14 @@ class FileTable:
         return None
 
 
-def _decimal_comma_hint_and_option(other_cells: pd.Series) -> tuple[Message, str | None]:
+def _decimal_comma_hint_and_possible_option(other_cells_of_column: pd.Series) -> tuple[Message, str | None]:
     """Return the hint about a cell with a decimal comma, and the name of the option for it.
 
     Where another cell of the column has a decimal point, or is a number in a workbook, the comma is a mistake
     in the file, and there is no option.
     """
-    have_points = other_cells.astype(TEXT).str.contains(".", regex=False).fillna(False)
-    are_numbers = other_cells.map(lambda cell: isinstance(cell, int | float) and not pd.isna(cell))
+    have_points = other_cells_of_column.astype(TEXT).str.contains(".", regex=False).fillna(False)
+    are_numbers = other_cells_of_column.map(lambda cell: isinstance(cell, int | float) and not pd.isna(cell))
     if have_points.any() or are_numbers.any():
         return Message("write it with a decimal point, as other cells of the column are"), None
     return Message("read the file with ", Setting("decimal", ",")), "decimal"

@@ -175,7 +175,7 @@ class PredictionTruthComparison:
         return self.on_image.peaks
 
     @property
-    def has_ambiguous_peak(self) -> bool | None:
+    def has_peaks_inside_and_outside_truth(self) -> bool | None:
         """True if the largest value of the map is at several pixels, some in the truth and others not.
 
         None if there is no map, or if points are scored.
@@ -372,7 +372,7 @@ def case_rows(
                 shape = agreed_shape(shape, content, case, prediction)
                 contents[series] = content
         finding = None
-        truth = _truth_or_empty_mask(case, task, shape)
+        truth = _truth_or_empty_mask_of_shape(case, task, shape)
         if truth is not None:
             finding = Finding(case.case, truth)
         task_of_case = _TaskOfCase(case, task, finding, contents)
@@ -418,7 +418,7 @@ def _series_rows(
             if "counts" in metric.needs and comparison.no_mask_reason is None:
                 row |= comparison.counts._asdict()
         if "marked_points_or_peak" in metric.needs and reason is None:
-            row[AMBIGUOUS_PEAK] = comparison.has_ambiguous_peak
+            row[AMBIGUOUS_PEAK] = comparison.has_peaks_inside_and_outside_truth
         rows.append(row)
     return rows
 
@@ -453,7 +453,7 @@ def agreed_shape(
     return agreed
 
 
-def _truth_or_empty_mask(case: Case, task: str, shape: tuple[int, int] | None) -> masks.Rle | None:
+def _truth_or_empty_mask_of_shape(case: Case, task: str, shape: tuple[int, int] | None) -> masks.Rle | None:
     """Return the truth of a task, empty where it has none; None if the size of the image is unknown."""
     if task in case.truths:
         return case.truths[task].read()

@@ -127,7 +127,7 @@ def sampling_spread(
     )
     for samples in samples_by_case:
         frames.append(spread_over_replicates(samples))
-    return _typed_without_empty_columns(pd.concat(frames, ignore_index=True))
+    return _typed_without_empty_series_columns(pd.concat(frames, ignore_index=True))
 
 
 def spread_over_replicates(samples: pd.DataFrame) -> pd.DataFrame:
@@ -177,7 +177,7 @@ def sampled_scores(
     The standard deviation of `estimate` is `sd` of `sampling_spread`, whose example makes a study.
     """
     samples = _sampled_values_of_each_case(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
-    return _typed_without_empty_columns(pd.concat(samples, ignore_index=True))
+    return _typed_without_empty_series_columns(pd.concat(samples, ignore_index=True))
 
 
 def _sampled_values_of_each_case(
@@ -346,7 +346,7 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
     return np.array(areas)
 
 
-def _typed_without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
+def _typed_without_empty_series_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame without empty columns of series, and with its columns of names as text."""
     frame = drop_empty_columns(frame, _SERIES_COLUMNS)
     names = {"case", "method", *_SERIES_COLUMNS, "reader", "metric"} & set(frame.columns)

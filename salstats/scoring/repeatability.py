@@ -210,7 +210,7 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
     for series in group.members:
         if (task, series) in predictions:
             group_predictions.append(predictions[task, series])
-    maps, map_masks = _maps_and_masks(case, task, group_predictions, mask)
+    maps, map_masks = _finite_rescaled_maps_and_their_masks(case, task, group_predictions, mask)
     map_agreement = None
     if len(maps) > 1:
         map_agreement = agreement_among_maps(maps, map_masks)
@@ -242,7 +242,7 @@ def _score(metric_name: str, map_agreement: MapAgreement | None) -> ScoreAndReas
     return value, None
 
 
-def _maps_and_masks(
+def _finite_rescaled_maps_and_their_masks(
     case: Case, task: str, predictions: Sequence[Prediction], rule: MaskRule
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the finite maps of one case and task at the size of the image, and their masks."""

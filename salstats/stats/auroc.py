@@ -25,7 +25,7 @@ from salstats.stats.engine.few_units import (
     are_few_misranked,
     has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
@@ -221,7 +221,7 @@ def auroc(  # noqa: C901
     units_of_groups = [unit_codes[rows] for rows in rows_of_groups]
     n = np.array([len(rows) for rows in rows_of_groups])
     n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
-    areas = _area_and_variance_of_each_group(
+    areas = _group_areas_or_differences_with_variances(
         scores, labels == 1, wide.reference_scores, rows_of_groups, units_of_groups, interval_record.name
     )
     is_default = interval is None or interval == RECOMMENDED
@@ -245,7 +245,7 @@ def auroc(  # noqa: C901
         columns |= n_absent_column_if_any(
             keys, by_columns_per_observation_of_absent_finding(frame, [score, label], wide.groups), frame
         )
-    columns |= fixed_factors_column_if_any(table, None if units is None else units.codes, keys)
+    columns |= inference_to_column_if_any(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
@@ -339,7 +339,7 @@ def labelled_table(
     return LabelledTable(codes, groups, scores, labels, reference_scores, names_metrics)
 
 
-def _area_and_variance_of_each_group(
+def _group_areas_or_differences_with_variances(
     scores: np.ndarray,
     is_positive: NDArray[np.bool_],
     reference_scores: np.ndarray | None,

@@ -21,7 +21,7 @@ from salstats.stats.engine.few_units import (
     count_units_with_rarer_value,
     has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
@@ -149,7 +149,7 @@ def calibration(
     2  Atelectasis            brier_score  194
     """
     check_level(level)
-    predictions = _read_predictions_and_complete_rows(data, prob, label, by, unit)
+    predictions = _all_predictions_and_complete_row_numbers(data, prob, label, by, unit)
     keys = predictions.keys
     brier_scores = _summarized_means(
         predictions.squared_errors, predictions.rows_of_groups, predictions.units, level
@@ -291,7 +291,7 @@ def calibration_curve(
     check_level(level)
     if n_bins is not None:
         check_count(n_bins, "n_bins")
-    predictions = _read_predictions_and_complete_rows(data, prob, label, by, unit)
+    predictions = _all_predictions_and_complete_row_numbers(data, prob, label, by, unit)
     bins = []
     for group, rows in enumerate(predictions.rows_of_groups):
         bins += _bins_of_group(group, rows, predictions.probs[rows], n_bins)
@@ -364,7 +364,7 @@ class _Predictions:
         return np.array([int((self.labels[rows] == 1).sum()) for rows in self.rows_of_groups])
 
 
-def _read_predictions_and_complete_rows(
+def _all_predictions_and_complete_row_numbers(
     data: pd.DataFrame, prob: str, label: str, by: str | Sequence[str] | None, unit: Unit
 ) -> _Predictions:
     """Read probabilities, labels, groups and units; raise for a probability below 0 or above 1."""
@@ -441,7 +441,7 @@ def _inference_to_unit_and_n_missing_columns(
     named_units = None
     if predictions.unit_name != "row":
         named_units = predictions.units
-    populations = fixed_factors_column_if_any(predictions.table.codes.frame, named_units, predictions.keys)
+    populations = inference_to_column_if_any(predictions.table.codes.frame, named_units, predictions.keys)
     columns = {name: values.take(group_of_estimate_row) for name, values in populations.items()}
     columns["unit"] = predictions.unit_name
     columns["n_missing"] = predictions.n_missing[group_of_estimate_row]

@@ -13,7 +13,7 @@ from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pairs_pooled_by_default
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, spearman_of_replicates
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.limits import percentile
@@ -182,7 +182,7 @@ def correlate_clustered(
         "conf_level": options.level,
         "interval": options.interval.name,
         "unit": units.name,
-        **fixed_factors_column_if_any(codes.frame, units.codes, keys),
+        **inference_to_column_if_any(codes.frame, units.codes, keys),
         "n": n_pairs,
         "n_missing": np.array([len(rows) for rows in rows_of_groups]) - n_pairs,
         "n_units": n_units,

@@ -22,7 +22,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.engine.equivalence import Margin, lower_or_higher_verdicts, margin_test_columns
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     check_one_metric,
     code_scores,
@@ -154,7 +154,7 @@ def comparison_frame(
     """Compare methods with the reference; return the estimates frame of `term`."""
     test = check_choice(hypothesis.test or options.agreeing_test_name, TESTS, "test")
     hypothesis = hypothesis.checked_and_completed(test)
-    options = options_without_binary_defaults_for_flips(options, hypothesis.test, hypothesis.adjust)
+    options = options_for_wild_or_joint_tests(options, hypothesis.test, hypothesis.adjust)
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
@@ -178,7 +178,7 @@ def comparison_frame(
 
     table = reported.columns(units.name)
     table |= n_absent_column_if_any(keys, paired_target.absent, scores)
-    table |= fixed_factors_column_if_any(scores, units.codes, keys)
+    table |= inference_to_column_if_any(scores, units.codes, keys)
     table |= weights.weights_column_if_any(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
     table.pop("df", None)
@@ -368,7 +368,7 @@ def test_name_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray
     return names
 
 
-def options_without_binary_defaults_for_flips(options: Options, test: str | None, adjust: str) -> Options:
+def options_for_wild_or_joint_tests(options: Options, test: str | None, adjust: str) -> Options:
     """Return options without the special defaults of 0/1 scores if these must be tested by flips, too."""
     if test == "wild" or adjust in JOINT:
         return options.without_binary_defaults()

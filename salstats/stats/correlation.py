@@ -20,7 +20,7 @@ from salstats.stats.engine.coefficients import (
     Coefficient,
     fisher_limits,
     fisher_z_std_error,
-    pooled_correlation,
+    pooled_correlation_and_heterogeneity_test,
 )
 from salstats.stats.engine.correlated_pairs import (
     ROBUST_TESTS,
@@ -34,7 +34,7 @@ from salstats.stats.engine.few_units import (
     count_units_with_rarer_value,
     has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     group_label,
     joined_group_labels,
@@ -53,7 +53,7 @@ from salstats.stats.engine.resampling_units import (
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
-    human_label_column_if_any,
+    human_label_column_if_one_label,
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
@@ -365,7 +365,7 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
-    special_columns |= human_label_column_if_any(data)
+    special_columns |= human_label_column_if_one_label(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
@@ -373,14 +373,14 @@ def correlate(
     columns |= n_absent_column_if_any(
         keys, by_columns_per_observation_of_absent_finding(data, [x, y], groups), data
     )
-    columns |= fixed_factors_column_if_any(codes.frame, None if units is None else units.codes, keys)
+    columns |= inference_to_column_if_any(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:
         n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
         columns |= {"unit": units.name, "n_units": n_units}
         if interval != "cr2" and test != "rm":
             _warn_of_repeats(keys, n_pairs, n_units, units)
-    n_rarer = [_count_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
+    n_rarer = [_n_rarer_value_units_or_inf(sample, pairs) for pairs in pairs_of_groups]
     cautions = {
         FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups),
         FEW_EVENTS: are_few_events(np.array(n_rarer)),
@@ -394,7 +394,7 @@ def correlate(
     return adjust_unless_none(result, adjust)
 
 
-def _count_units_with_rarer_value(sample: CorrelatedPairs, rows: NDArray[np.integer]) -> float:
+def _n_rarer_value_units_or_inf(sample: CorrelatedPairs, rows: NDArray[np.integer]) -> float:
     """Count the units that have the rarer value of a two-valued variable.
 
     It is the smaller number of both variables, infinite if neither has exactly two values.
@@ -511,7 +511,8 @@ def _correlate_strata(
     formula = "fisher" if interval == "cr2" else interval
     std_error = fisher_z_std_error(r, n_pairs_less_covariates_or_units, sample.test, formula)
     reasons = [
-        _unusable_reason_and_column(sample, rows, value) for rows, value in zip(strata_rows, r, strict=True)
+        _reason_and_column_of_unusable_correlation(sample, rows, value)
+        for rows, value in zip(strata_rows, r, strict=True)
     ]
     return _StrataCorrelations(strata_rows, coefficients, r, std_error, reasons)
 
@@ -535,7 +536,7 @@ def _combined_correlation_columns(
     """Return the estimate, test, limits and heterogeneity of a group's combined strata, as columns."""
     r = correlations.r[correlations.is_usable]
     std_error = correlations.std_error[correlations.is_usable]
-    pooled = pooled_correlation(r, std_error)
+    pooled = pooled_correlation_and_heterogeneity_test(r, std_error)
     z = float(np.arctanh(pooled.estimate) / pooled.std_error)
     columns = {
         "estimate": pooled.estimate,
@@ -627,7 +628,7 @@ def _clustered_test_and_limits_columns(
     }
 
 
-def _unusable_reason_and_column(
+def _reason_and_column_of_unusable_correlation(
     sample: CorrelatedPairs, rows: NDArray[np.integer], r: float
 ) -> tuple[str, str | None]:
     """Say why a correlation is undefined or cannot be combined with others, and which column is at fault."""

@@ -98,10 +98,10 @@ def empty_shares(
             column="metric",
             choices=mask_metrics,
         )
-    reason = _reason_of_each_row(rows)
+    reason = _undefined_score_reason_of_each_row(rows)
     empty = _empty_predicted_mask_indicator(rows, reason)
     is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE_SLICE_REASONS))
-    has_finding = ~(is_excluded | _lacks_finding(rows, empty))
+    has_finding = ~(is_excluded | _lacks_finding_by_pixels_or_label(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
     names = list(dict.fromkeys([*keys, *columns, *given_and_possible_unit_columns(rows, unit)]))
     mask_rows = rows[names].assign(metric="empty", score=empty, _has_finding=has_finding)
@@ -124,7 +124,7 @@ def empty_shares(
     return shares.assign(n_empty=n_empty.reindex(index).to_numpy().astype(np.int64))
 
 
-def _reason_of_each_row(rows: pd.DataFrame) -> np.ndarray:
+def _undefined_score_reason_of_each_row(rows: pd.DataFrame) -> np.ndarray:
     """Return the reason why each score is undefined, "" where it is defined or has no reason."""
     if "reason" not in rows.columns:
         return np.full(len(rows), "", dtype=object)
@@ -142,15 +142,17 @@ def _sum_of_pixel_columns(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarra
     return np.asarray(np.sum(pixels, axis=0))
 
 
-def _lacks_finding(rows: pd.DataFrame, empty_predicted_mask: np.ndarray) -> NDArray[np.bool_]:
+def _lacks_finding_by_pixels_or_label(
+    rows: pd.DataFrame, empty_mask_indicator_or_nan: np.ndarray
+) -> NDArray[np.bool_]:
     """Return True for rows whose truth is empty by its pixels, or by the label where the mask is unknown.
 
-    `empty_predicted_mask` is what `_empty_predicted_mask_indicator` returns.
+    `empty_mask_indicator_or_nan` is what `_empty_predicted_mask_indicator` returns.
     """
     is_absent = _sum_of_pixel_columns(rows, ("tp", "fn")) == 0
     if "label" in rows.columns:
         labels = rows["label"].to_numpy(dtype=np.float64, na_value=np.nan)
-        is_absent |= np.isnan(empty_predicted_mask) & (labels == 0)
+        is_absent |= np.isnan(empty_mask_indicator_or_nan) & (labels == 0)
     return np.asarray(is_absent)
 
 

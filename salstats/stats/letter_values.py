@@ -177,8 +177,8 @@ def _letter_value_rows(
     n = len(ordered)
     if n:
         depths = depths_of_letter_values(n, n_letters or n_trusted_letters(n, confidence_level))
-        low = _values_at_depths(ordered, depths)
-        high = _values_at_depths(ordered[::-1], depths)
+        low = _values_at_depths_from_start(ordered, depths)
+        high = _values_at_depths_from_start(ordered[::-1], depths)
     else:
         depths = np.array([np.nan])
         low = np.array([np.nan])
@@ -216,7 +216,7 @@ def depths_of_letter_values(n_observations: int, n_letter_values: int) -> np.nda
     return np.array(depths, dtype=np.float64)
 
 
-def _values_at_depths(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
+def _values_at_depths_from_start(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
     """Return the values at depths: the first value has depth 1, a half is the mean of two neighbours."""
     lower = np.floor(depths).astype(np.int64) - 1
     upper = np.ceil(depths).astype(np.int64) - 1

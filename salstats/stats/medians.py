@@ -21,7 +21,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     GroupedRows,
     check_one_metric,
@@ -49,7 +49,7 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
-from salstats.stats.engine.score_reasons import human_label_column_if_any
+from salstats.stats.engine.score_reasons import human_label_column_if_one_label
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -153,11 +153,11 @@ def medians(
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
-    table |= {"term": term} | fixed_factors_column_if_any(scores, grouped_rows.units.codes, grouped_rows.keys)
+    table |= {"term": term} | inference_to_column_if_any(scores, grouped_rows.units.codes, grouped_rows.keys)
     special = (
         {"quantile": float(quantile)}
         | options.n_replicates_column_if_any()
-        | human_label_column_if_any(scores)
+        | human_label_column_if_one_label(scores)
     )
     frame = estimates_frame(grouped_rows.keys, table, special)
     return add_n_shared_and_cautions(
@@ -291,14 +291,14 @@ def median_difference(
     if options.is_resampled:
         # Equal replicates say nothing about the population; the test that `mover` inverts needs no variance.
         excludes_zero &= ~_has_no_width(table, sides_quantiles)
-    table |= {"term": term} | fixed_factors_column_if_any(scores, units.codes, keys)
+    table |= {"term": term} | inference_to_column_if_any(scores, units.codes, keys)
     special = {
         "reference_median": reference_quantiles,
         "method_median": method_quantiles,
         "verdict": lower_or_higher_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
         **options.n_replicates_column_if_any(),
-        **human_label_column_if_any(scores),
+        **human_label_column_if_one_label(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)
@@ -411,7 +411,9 @@ def _infer_quantiles(
 
     table: dict[str, Any] = {"estimate": estimate}
     if options.is_resampled:
-        replicates, jackknife = _bootstrap_and_jackknife_estimates(groups, units, options, quantile)
+        replicates, jackknife = _quantile_or_difference_replicates_and_jackknife(
+            groups, units, options, quantile
+        )
         mean, spread, n_defined = mean_sd_and_n_defined(replicates)
         bias = mean - estimate
         basis = Basis(
@@ -523,7 +525,7 @@ class _Replicates(NamedTuple):
     jackknife: np.ndarray
 
 
-def _bootstrap_and_jackknife_estimates(
+def _quantile_or_difference_replicates_and_jackknife(
     groups: Sequence[_QuantileSample], units: Units, options: Options, quantile: float
 ) -> _Replicates:
     """Estimate quantiles, or their differences, of resampled units."""

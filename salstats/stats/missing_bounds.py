@@ -169,7 +169,7 @@ def missing_bounds(
     bounds = _bounds_of_estimates(frame, means)
     for row, members in averages.items():
         if frame["term"].iloc[row] == "percent_decrease":
-            bounds.loc[row] = _bounds_of_average_decrease(frame, row, members, bounds)
+            bounds.loc[row] = _bounds_by_kind_of_average_decrease(frame, row, members, bounds)
     # Where every score is defined the bounds are the estimate, without rounding errors.
     all_defined = n_undefined == 0
     return frame.assign(
@@ -303,16 +303,17 @@ def _mean_score_columns(frame: pd.DataFrame) -> list[str]:
     return ["estimate"]
 
 
-def _bounds_of_average_decrease(
-    frame: pd.DataFrame, row: int, members: list[int], bounds: pd.DataFrame
+def _bounds_by_kind_of_average_decrease(
+    frame: pd.DataFrame, row: int, members: list[int], bounds_of_rows: pd.DataFrame
 ) -> pd.Series:
     """Return the bounds `low` and `high` of an average percentage decrease.
 
-    `bounds` holds the bounds of the decrease of the averages. Where the estimate is the mean of the members'
-    decreases, the bounds are the means of theirs; where it may be either, they are the outer ones of both.
+    `bounds_of_rows` holds the bounds of the decrease of the averages. Where the estimate is the mean of the
+    members' decreases, the bounds are the means of theirs; where it may be either, they are the outer ones
+    of both.
     """
-    bounds_of_means = bounds.iloc[row]
-    bounds_of_decreases = bounds.iloc[members].mean(axis=0, skipna=False)
+    bounds_of_means = bounds_of_rows.iloc[row]
+    bounds_of_decreases = bounds_of_rows.iloc[members].mean(axis=0, skipna=False)
     kind = AverageKind.OF_MEANS
     if members:
         kind = decrease_of_means_or_mean_of_decreases(frame, row, members)
@@ -376,7 +377,7 @@ def _score_ranges(
         if np.isnan(low) and has_undefined[metrics == metric].any():
             unbounded.append(metric)
     if unbounded:
-        _warn_unbounded(unbounded, has_metrics="metric" in frame.columns)
+        _warn_of_unknown_score_range(unbounded, has_metrics="metric" in frame.columns)
     return metrics.map(lows).to_numpy(float), metrics.map(highs).to_numpy(float)
 
 
@@ -393,7 +394,7 @@ def _possible_range(metric: str, limits_of_metrics: Mapping[str, Range]) -> Rang
     return record.low, record.high
 
 
-def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:
+def _warn_of_unknown_score_range(metrics: list[str], *, has_metrics: bool) -> None:
     """Warn of undefined scores of metrics without a known range."""
     of_metrics = ""
     example = "(least, largest)"

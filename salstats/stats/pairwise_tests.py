@@ -121,7 +121,7 @@ def significance_map(
     groups = ranking_group_columns(scores, by)
     # `greater` and `less` are one-sided P values: of the method scoring above the reference, and below it.
     if test == "wilcoxon":
-        tests = _one_sided_tests_of_every_two_methods(scores, groups, unit)
+        tests = _both_one_sided_tests_per_pair(scores, groups, unit)
     else:
         tests = difference(
             scores,
@@ -277,9 +277,7 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     return estimates_frame(first_rows[key_columns], table, special)
 
 
-def _one_sided_tests_of_every_two_methods(
-    scores: pd.DataFrame, groups: list[str], unit: Unit
-) -> pd.DataFrame:
+def _both_one_sided_tests_per_pair(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
     """Make one-sided signed-rank tests of the units' mean differences between every two methods.
 
     The frame has a row for each group and two methods: its keys, `estimate`, one-sided P values, `n_pairs`,

@@ -256,19 +256,19 @@ def _tau_column_and_summary_columns_of_drawn_tau(
 def _tau_limit_columns(
     rankings: ValuesToRank,
     shared: _SharedMethods,
-    first_order_signs: np.ndarray,
-    second_order_signs: np.ndarray,
+    first_significant_order_signs: np.ndarray,
+    second_significant_order_signs: np.ndarray,
 ) -> dict[str, float]:
     """Return the columns `conf_low` and `conf_high` of tau.
 
-    `first_order_signs` and `second_order_signs` (n_methods, n_methods) are those of the two groups, as
-    `_significant_order_signs_by_group` returns them, with all methods of the scores. Pairs of methods
-    whose order is not significant in both groups may be concordant or discordant.
+    `first_significant_order_signs` and `second_significant_order_signs` (n_methods, n_methods) are those of
+    the two groups, as `_significant_order_signs_by_group` returns them, with all methods of the scores. Pairs
+    of methods whose order is not significant in both groups may be concordant or discordant.
     """
     positions = np.searchsorted(np.unique(_method_names_of_rows(rankings)), shared.names)
     n_methods = len(shared.names)
     n_ordered_pairs = n_methods * (n_methods - 1)
-    agreement = (first_order_signs * second_order_signs)[np.ix_(positions, positions)]
+    agreement = (first_significant_order_signs * second_significant_order_signs)[np.ix_(positions, positions)]
     n_undecided = n_ordered_pairs - np.abs(agreement).sum()
     return {
         "conf_low": (agreement.sum() - n_undecided) / n_ordered_pairs,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import estimates_frame
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.rank_schemes import kendall_tau
@@ -148,7 +148,7 @@ def rank_stability(
         "conf_level": level,
         "interval": "percentile",
         "unit": rankings.units.name,
-        **fixed_factors_column_if_any(scores, rankings.units.codes, keys.drop(columns="method")),
+        **inference_to_column_if_any(scores, rankings.units.codes, keys.drop(columns="method")),
         "n": cells.counts.sum(axis=0).astype(np.int64),
         "n_missing": rankings.target.n_missing,
         "n_units": rankings.n_units.astype(np.int64),

@@ -19,7 +19,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     OVERALL,
     GroupedRows,
@@ -295,7 +295,7 @@ def _rates_frame(
 ) -> pd.DataFrame:
     """Return the estimates frame, with rates in the order of the argument `rates`."""
     keys = estimates.target.keys
-    population_column = fixed_factors_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
+    population_column = inference_to_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
     estimate_columns = estimate_columns | population_column
     further_columns = further_columns | estimates.options.n_replicates_column_if_any()
     frame = estimates_frame(keys, estimate_columns, further_columns, display_order(keys))

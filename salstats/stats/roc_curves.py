@@ -12,7 +12,7 @@ from salstats.frames import estimates_frame
 from salstats.stats.auroc import labelled_table
 from salstats.stats.engine.cautions import FEW_UNITS, caution_column_if_any
 from salstats.stats.engine.few_units import has_few_effective_units_by_estimate
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
@@ -170,7 +170,7 @@ def roc_curve(
         "n_missing": repeat_for_points(n_all - n),
         "n_units": repeat_for_points([len(np.unique(codes)) for codes in units_of_groups]),
     }
-    columns_of_groups = fixed_factors_column_if_any(table, named_unit_codes, keys)
+    columns_of_groups = inference_to_column_if_any(table, named_unit_codes, keys)
     columns_of_groups |= caution_column_if_any(
         {FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups)}
     )

@@ -10,7 +10,7 @@ from salstats.errors import SalstatsError, Setting
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.engine.cautions import add_score_cautions_by_metric
 from salstats.stats.engine.estimands import mean_target
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     code_scores,
     display_order,
@@ -222,7 +222,7 @@ def summarize(
     estimates = infer(mean_target(grouped_rows, average, overall, case_weights), options)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
-    table |= fixed_factors_column_if_any(scores, grouped_rows.units.codes, keys)
+    table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
     table |= case_weights.weights_column_if_any(is_average(keys, average))
     table |= n_absent_column_if_any(keys, scores.loc[is_missing_for_absent_finding(scores), columns], scores)
     special = options.n_replicates_column_if_any() | metric_option_or_several_columns(scores, keys)
@@ -390,7 +390,7 @@ def mean_curves(
     estimates = infer(mean_target(grouped_rows), options, allow_constant_scores=True)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
-    table |= fixed_factors_column_if_any(scores, grouped_rows.units.codes, keys)
+    table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
     for name in ("n_undefined", "bias"):
         table.pop(name, None)
     frame = estimates_frame(

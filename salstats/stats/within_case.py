@@ -11,7 +11,7 @@ from salstats.checks import check_by, check_columns
 from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
 from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio, sum_cells
-from salstats.stats.engine.fixed_factors import fixed_factors_column_if_any
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.inference import infer
 from salstats.stats.engine.inference_options import checked_options
@@ -198,7 +198,7 @@ def within_case_sd(
     table: dict[str, Any] = {"term": "within_case_sd"}
     table |= {str(name): estimates[name].to_numpy() for name in estimates.columns}
     table |= {"conf_level": level, "interval": options.interval.name, "unit": units.name}
-    table |= fixed_factors_column_if_any(scores, units.codes, keys)
+    table |= inference_to_column_if_any(scores, units.codes, keys)
     table |= {"n": n_repeated, "n_missing": np.bincount(groups, minlength=len(keys)) - n_repeated}
     special: dict[str, Any] = {"over": over, **_n_repeats_mean_and_icc_columns(series, groups, len(keys))}
     special |= {

@@ -44,11 +44,11 @@ def check_items_folder_is_writable(folder: Path, *, overwrite: bool) -> Path:
     With `overwrite` it may also hold the files of an earlier run, and nothing else.
     """
     return check_output_folder_is_writable(
-        folder, written_files=_files_listed_in_index, subfolders=_SUBFOLDERS, overwrite=overwrite
+        folder, written_files=_files_written_by_earlier_run, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
 
 
-def _files_listed_in_index(folder: Path) -> set[str]:
+def _files_written_by_earlier_run(folder: Path) -> set[str]:
     """Return the files that an earlier run lists in its index."""
     try:
         with (folder / INDEX).open(encoding="utf-8", newline="") as file:
@@ -86,7 +86,7 @@ def write_results(
         steps = [1] * len(results)
         for item, result in with_progress_bar(results, len(results), "Writing", progress=True, sizes=steps):
             index_rows += _write_files_of_result(item, result, new_folder, figures)
-        drawing_warnings = _wait_for_figures_and_return_warnings(figures, index_rows, new_folder)
+        drawing_warnings = _warning_texts_besides_figure_failures(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), new_folder / PRINTED)
@@ -100,7 +100,7 @@ def write_results(
         write_frame(pd.DataFrame(written_rows, columns=list(_INDEX_COLUMNS)), new_folder / INDEX)
 
 
-def _wait_for_figures_and_return_warnings(
+def _warning_texts_besides_figure_failures(
     figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path
 ) -> list[str]:
     """Wait until all figures are drawn, warn of those that fail, and return the texts of other warnings."""

@@ -41,7 +41,7 @@ from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.gee import exchangeable_gee
 from salstats.stats.models.linear import least_squares
 from salstats.stats.models.logit import logit
-from salstats.stats.models.quantile_regression import regression_quantile
+from salstats.stats.models.quantile_regression import regression_quantile_and_rank_scores
 
 # how many times as long as numpy alone a package may take
 TIMES = 3
@@ -310,7 +310,7 @@ def test_quantreg_of_statsmodels_is_not_the_exact_quantile():
     matrix = np.column_stack([np.ones(len(rows)), rows["method"] == "human", rows["x"]]).astype(float)
     response = rows["score"].to_numpy()
     np.testing.assert_allclose(
-        regression_quantile(matrix, response, 0.5).coefficients, expected, rtol=QUANTREG
+        regression_quantile_and_rank_scores(matrix, response, 0.5).coefficients, expected, rtol=QUANTREG
     )
     theirs = QuantReg(response, matrix).fit(q=0.5, max_iter=10_000).params
     print(f"\nQuantReg: off by {np.abs(theirs / expected - 1).max():.1e} of quantreg's estimate", end="")
@@ -319,7 +319,7 @@ def test_quantreg_of_statsmodels_is_not_the_exact_quantile():
         matrix, response = regression_rows(n)
         times_as_long(
             lambda m=matrix, y=response: QuantReg(y, m).fit(q=0.5, max_iter=10_000),
-            lambda m=matrix, y=response: regression_quantile(m, y, 0.5),
+            lambda m=matrix, y=response: regression_quantile_and_rank_scores(m, y, 0.5),
             "quantile regression",
             n,
         )

@@ -15,9 +15,9 @@ from salstats.cli.demo import (
     ANNOTATOR,
     DEMO_SUBSET,
     METRICS,
+    display_labels_of_demo_methods,
     example_calls_with_results,
     first_free_demo_folder,
-    labels_option_value_of_demo,
     run_demo,
 )
 from salstats.errors import InputFileError
@@ -115,7 +115,7 @@ def test_the_printed_p_values_are_those_of_the_report(demo):
 @pytest.mark.slow
 def test_all_methods_of_the_study_have_a_label_in_the_demo():
     scores = ss.datasets.load_digits_scores()
-    assert set(labels_option_value_of_demo()["method"]) == set(scores["method"])
+    assert set(display_labels_of_demo_methods()["method"]) == set(scores["method"])
 
 
 def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):

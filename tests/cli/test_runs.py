@@ -476,7 +476,7 @@ def test_a_report_is_told_its_files_and_a_missing_reference(run_with, capsys):
     report = Function(None)
     scores = pd.DataFrame({"method": ["cam", "lime", "cam"]})
     reading = {"also": ["b/more.csv"], "join": ["size.csv", {"age": "age.csv"}], "sep": ";"}
-    run_with(runs.run_report, report, scores, output="out", reading=reading, level=0.9)
+    run_with(runs.run_report_folder, report, scores, output="out", reading=reading, level=0.9)
     data, options = report.calls[0]
     assert (data[0] is scores, data[1]) == (True, Path("out"))
     assert options == {
@@ -490,6 +490,6 @@ def test_a_report_is_told_its_files_and_a_missing_reference(run_with, capsys):
     assert str(Path("out") / "index.html") in out
     assert "--reference" in err
     assert err.strip().endswith("cam, lime")
-    run_with(runs.run_report, report, scores, output="out", reference="lime")
-    run_with(runs.run_report, report, scores.replace("lime", "human"), output="out")
+    run_with(runs.run_report_folder, report, scores, output="out", reference="lime")
+    run_with(runs.run_report_folder, report, scores.replace("lime", "human"), output="out")
     assert capsys.readouterr().err == ""

@@ -48,7 +48,7 @@ def test_grouping_columns_stand_before_the_estimates(estimates):
 
 def test_a_column_that_is_not_there_has_no_values(estimates):
     assert estimates.distinct_values("unit") == []
-    assert estimates.only_value("unit") is None
+    assert estimates.only_non_missing_value("unit") is None
     assert not estimates.varies("unit")
     assert np.isnan(estimates.numbers("n")).all()
     assert len(estimates.non_missing_numbers("n")) == 0
@@ -62,9 +62,9 @@ def test_a_column_that_is_not_there_has_no_values(estimates):
 
 
 def test_only_values_are_those_of_columns_with_one(estimates):
-    assert estimates.only_value("metric") == "iou"
-    assert estimates.only_value("method") is None
-    assert estimates.only_value("task") is None
+    assert estimates.only_non_missing_value("metric") == "iou"
+    assert estimates.only_non_missing_value("method") is None
+    assert estimates.only_non_missing_value("task") is None
     # a missing value counts among those that vary
     assert estimates.subset([True, False, False, True]).varies("task")
 
@@ -127,7 +127,7 @@ def test_rows_are_taken_in_the_order_of_their_positions(estimates):
     last = estimates.subset(pd.Series([False, False, False, True], dtype="object"))
     assert last.frame.index.tolist() == [0]
     assert last.frame.columns.tolist() == FRAME.columns.tolist()
-    assert taken.with_columns(unit="case").only_value("unit") == "case"
+    assert taken.with_columns(unit="case").only_non_missing_value("unit") == "case"
 
 
 def test_metrics_without_a_score_are_those_whose_rows_have_none():

@@ -31,8 +31,8 @@ from salstats.display.facts import (
     p_value_sentence,
     p_value_source_text,
     procedure_name,
+    ranks_or_tests_pool_tasks_sentence,
     score_weights_sentence,
-    tasks_taken_together_sentence,
     undefined_replicates_sentence,
 )
 from salstats.display.plots.decrease import significance_rule_text
@@ -406,12 +406,12 @@ def test_ranks_and_pairwise_tests_that_pool_tasks_say_so():
     ranks = ss.rank_stability(scores, n_replicates=40)
     significance = ss.significance_map(scores, test="t")
     for frame in (ranks, significance, ss.rank_limits(significance)):
-        assert tasks_taken_together_sentence(read_estimates(frame)) == pooled
+        assert ranks_or_tests_pool_tasks_sentence(read_estimates(frame)) == pooled
     ranks_by_task = ss.rank_stability(scores, by=by_task, n_replicates=40)
     significance_by_task = ss.significance_map(scores, test="t", by=by_task)
     means = ss.summarize(scores, n_replicates=40)
     for frame in (ranks_by_task, significance_by_task, means, means.drop(columns="task")):
-        assert tasks_taken_together_sentence(read_estimates(frame)) == ""
+        assert ranks_or_tests_pool_tasks_sentence(read_estimates(frame)) == ""
     # figures and tables say it
     assert pooled in " ".join(ss.plot_ranks(ranks).labels.caption.split())
     assert pooled in " ".join(ss.plot_significance(significance).labels.caption.split())

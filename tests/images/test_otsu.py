@@ -5,7 +5,11 @@ import pytest
 from scipy import ndimage
 
 from salstats.images.map_steps import grey_levels_of_fractions, rescale, resize
-from salstats.images.otsu import above_otsu, fill_holes_and_drop_single_pixels, grey_smoothed_through_jet
+from salstats.images.otsu import (
+    above_otsu,
+    fill_holes_and_drop_single_pixels,
+    inverted_grey_smoothed_through_jet,
+)
 
 
 @pytest.mark.parametrize("part", ["some_study_maps", "sample_maps"])
@@ -59,5 +63,5 @@ def test_refill_fills_holes_of_images_longer_than_32767_pixels(shape):
 
 def test_the_jet_detour_has_the_scripts_greys(shared):
     held = json.loads((shared / "oracles/chexlocalize/jet_gray_lut.json").read_text())
-    smoothed = grey_smoothed_through_jet(np.arange(256, dtype=np.uint8).reshape(16, 16), 1)
+    smoothed = inverted_grey_smoothed_through_jet(np.arange(256, dtype=np.uint8).reshape(16, 16), 1)
     np.testing.assert_array_equal(smoothed.ravel(), 255 - np.array(held["gray_of_u8"]))

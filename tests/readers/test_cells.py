@@ -20,7 +20,7 @@ from salstats.readers.cells import (
     is_date_or_time,
     is_numeric_or_bool,
     parse_numbers,
-    warn_of_values_differing_by_blanks,
+    warn_if_only_outer_blanks_differ,
     without_row_numbers,
 )
 
@@ -239,10 +239,10 @@ def test_covariates_are_text_with_dates_in_iso_form():
 
 
 def test_values_that_differ_by_a_blank_are_a_warning(recwarn):
-    warn_of_values_differing_by_blanks(pd.Series(["a", "b", "a", None], name="site", dtype="str"), FILE)
+    warn_if_only_outer_blanks_differ(pd.Series(["a", "b", "a", None], name="site", dtype="str"), FILE)
     assert not recwarn.list
     with warns(column="site", path=FILE, value=["b ", "b"]):
-        warn_of_values_differing_by_blanks(pd.Series(["a", "b ", "b", None], name="site", dtype="str"), FILE)
+        warn_if_only_outer_blanks_differ(pd.Series(["a", "b ", "b", None], name="site", dtype="str"), FILE)
 
 
 def test_a_sheet_is_chosen_of_a_workbook():

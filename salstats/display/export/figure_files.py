@@ -260,7 +260,7 @@ def _file_contents(
             _warn_of_missing_characters(canvas_figure)
             for target in targets:
                 suffix = target.suffix.lower()
-                _reset_dpi_of_colour_bars(canvas_figure)
+                _let_colour_bars_take_next_dpi(canvas_figure)
                 # in memory: all files are written or none, and a full disk always raises the same error
                 content = io.BytesIO()
                 with warnings.catch_warnings():
@@ -322,7 +322,7 @@ def _svg_with_text(svg: bytes, text: FigureText) -> bytes:
     return svg[:start] + elements.encode() + svg[start:]
 
 
-def _reset_dpi_of_colour_bars(canvas_figure: DrawnFigure) -> None:
+def _let_colour_bars_take_next_dpi(canvas_figure: DrawnFigure) -> None:
     """Let colour bars take the resolution of the next format; plotnine keeps that of the first one.
 
     plotnine has no public name for this: without it the second file of a figure has colour bars of the wrong

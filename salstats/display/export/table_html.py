@@ -110,7 +110,7 @@ def _cell(cell: Cell, scope: Scope, row_class: str | None) -> Markup:
     attributes: dict[str, str | int] = {}
     if is_heading:
         tag = "th"
-        attributes["scope"] = _heading_scope(cell, scope, row_class)
+        attributes["scope"] = _scope_or_group_scope(cell, scope, row_class)
     classes = _ALIGN_CLASSES[cell.align]
     if cell.indent:
         classes += " indent"
@@ -122,7 +122,7 @@ def _cell(cell: Cell, scope: Scope, row_class: str | None) -> Markup:
     return element(tag, text, **attributes)
 
 
-def _heading_scope(cell: Cell, scope: Scope, row_class: str | None) -> str:
+def _scope_or_group_scope(cell: Cell, scope: Scope, row_class: str | None) -> str:
     """Return the attribute `scope` of a heading, such as "colgroup" where it heads several columns."""
     spans_columns = scope == "col" and cell.n_columns > 1
     spans_rows = scope == "row" and cell.n_rows > 1

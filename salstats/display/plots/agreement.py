@@ -119,7 +119,7 @@ def plot_agreement(
     drawn_limits = estimates.subset(is_drawn)
     frame = drawn_limits.frame
     are_readings_paired = _are_readings_in_pairs(drawn_limits)
-    points = _distinct_reading_pairs_with_counts(
+    points = _mean_difference_points_with_pair_counts(
         scores, frame, groups, are_readings_paired=are_readings_paired
     )
     pair_texts = _rater_pair_texts(estimates.frame, frame_labels)
@@ -191,7 +191,7 @@ def _are_readings_in_pairs(limits: Estimates) -> bool:
     return all(bool(linked) for linked in limits.distinct_values("linked"))
 
 
-def _distinct_reading_pairs_with_counts(
+def _mean_difference_points_with_pair_counts(
     scores: pd.DataFrame, agreement_limits: pd.DataFrame, groups: list[str], *, are_readings_paired: bool
 ) -> pd.DataFrame:
     """Return the distinct pairs of readings of the drawn groups: `mean`, `difference`, and their count `n`.
@@ -290,7 +290,7 @@ def _caption_sentences(
 ) -> list[str]:
     """Return the sentences of the caption on the difference, lines, marks and bands."""
     notes = []
-    pair = agreement_limits.only_value("pair")
+    pair = agreement_limits.only_non_missing_value("pair")
     if pair is not None:
         notes.append(f"Difference: {pair}.")
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")

@@ -233,7 +233,7 @@ def plot_box(
         with_cloud = scores_of_boxes[scores_of_boxes["n"] >= _MIN_CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
     points = _scores_drawn_as_points(scores_of_boxes, places)
-    outliers = _outliers_drawn_as_points(_with_columns_of_their_box(outliers, positions, groups), places)
+    outliers = _only_outliers_drawn_as_points(_with_columns_of_their_box(outliers, positions, groups), places)
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
     unnamed_columns = [column for column in ("metric", "method", "task") if column not in named_columns]
@@ -300,7 +300,7 @@ def _scores_drawn_as_points(scores_of_boxes: pd.DataFrame, places: _PartPlaces) 
     return scores_of_boxes[scores_of_boxes["n"] <= _FEW_SCORES]
 
 
-def _outliers_drawn_as_points(outliers: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
+def _only_outliers_drawn_as_points(outliers: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
     """Return the scores beyond whiskers that are drawn: not those of boxes all of whose scores are points."""
     if places.all_points or not places.has_box:
         return outliers.iloc[:0]

@@ -117,7 +117,7 @@ def plot_calibration(
     notes = [
         scope_note(rows, frame_labels, columns),
         predictor_and_response_sentence(points, frame_labels, "as a prediction of"),
-        _points_and_bars_note(rows),
+        _points_and_histogram_bars_note(rows),
         interval_caption(points.subset(points.has_estimate_and_both_limits)),
         _calibration_statistics_note(calibration, have_limits=have_limits),
         count_sentence(points, "row", "missing"),
@@ -244,7 +244,7 @@ def _histogram_bars(bins: pd.DataFrame, panel_width: float, height: float) -> pd
     )
 
 
-def _points_and_bars_note(bins: pd.DataFrame) -> str:
+def _points_and_histogram_bars_note(bins: pd.DataFrame) -> str:
     """Return a sentence on the points, and on the bars of the bins."""
     n_bins = bins.groupby("panel", observed=True)["bin"].nunique()
     return (

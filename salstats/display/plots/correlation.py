@@ -382,7 +382,7 @@ def _correlations_with_tile_places(
             column=labels_of(layout_columns.columns),
             panel=labels_of(layout_columns.panels),
         ),
-        legend_title_ending=_legend_title_ending_with_shared_variables(layout_columns.panels, texts),
+        legend_title_ending=_shared_variables_as_legend_title_ending(layout_columns.panels, texts),
         n_panels_together=_n_panels_sharing_first_variable(layout_columns.panels, texts),
     )
 
@@ -432,7 +432,7 @@ def _tile_layout_columns(
     return _TileLayoutColumns(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
-def _legend_title_ending_with_shared_variables(
+def _shared_variables_as_legend_title_ending(
     panel_columns: list[str], texts: Mapping[str, Mapping[Any, str]]
 ) -> str:
     """Return the end of the title of the legend, which names the variables that all panels share.

@@ -30,7 +30,11 @@ from salstats.display.plots.layout.estimate_drawing import (
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
-from salstats.display.plots.layout.row_panels import default_figure_width, fitting_rows, row_figure
+from salstats.display.plots.layout.row_panels import (
+    default_figure_width,
+    fitting_rows_with_fewest_broken_words,
+    row_figure,
+)
 from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_value_adjusted_if_any
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -187,7 +191,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     panels = list(drawing.frame["panel"].cat.categories)
     width = width or default_figure_width(n_columns, panels)
     rows_for_chars = partial(place_rows, drawing, sort_values, None)
-    frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
+    frame, rows, fitted_columns = fitting_rows_with_fewest_broken_words(rows_for_chars, columns, width)
     frame["conclusive"] = lower_higher_or_inconclusive(drawing.panel_estimates).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _method_colours_of_marks(frame, drawing), "white")
     frame["last"] = False
@@ -196,7 +200,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     if are_ratios:
         drawn_contrasts = _drawn_ratios(frame, drawing, term)
     else:
-        drawn_contrasts = _drawn_decreases(frame, drawing, term)
+        drawn_contrasts = _untransformed_contrasts_with_axis(frame, drawing, term)
     frame = drawn_contrasts.frame
     axis_ends = limits_of_cut_axes(frame, limits, term, log=are_ratios)
     rule = significance_rule_text(drawing.estimates, style, no_difference="1" if are_ratios else "0")
@@ -253,7 +257,9 @@ class _DrawnContrasts(NamedTuple):
     note: str
 
 
-def _drawn_decreases(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _DrawnContrasts:
+def _untransformed_contrasts_with_axis(
+    frame: pd.DataFrame, drawing: EstimateDrawing, term: str
+) -> _DrawnContrasts:
     """Return decreases or differences as they are, with their axis."""
     return _DrawnContrasts(
         frame=frame,
@@ -437,7 +443,7 @@ def _first_in_label_order(contrasts: Estimates, labels: Labels, column: str) -> 
 
 def reference_label_in_sentence(contrasts: Estimates, labels: Labels) -> str:
     """Return the label of the reference within a sentence."""
-    reference = contrasts.only_value("reference")
+    reference = contrasts.only_non_missing_value("reference")
     if reference is None:
         return "reference"
     return method_label_in_sentence(labels.value("reference", reference))

@@ -46,7 +46,7 @@ from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import (
     WIDE_PANEL_MM,
     FittedRows,
-    fitting_rows,
+    fitting_rows_with_fewest_broken_words,
     panel_fits,
     row_figure,
 )
@@ -202,7 +202,7 @@ def plot_forest(  # noqa: C901
     # each of these changes estimates of one kind and returns others as they are
     with_deviations = variances_as_standard_deviations(subgroup_estimates, frame_labels)
     with_pairs = contrasts_with_pair_text_as_method(with_deviations, frame_labels)
-    labelled_terms = _labelled_terms_and_reference_levels(with_pairs, frame_labels)
+    labelled_terms = _estimates_with_labelled_terms_and_references(with_pairs, frame_labels)
     prepared = labelled_terms.estimates
     row_columns = _columns_naming_forest_rows(prepared)
     key_columns = list(row_columns)
@@ -336,7 +336,9 @@ def _observation_counts_note(
     return ""
 
 
-def _labelled_terms_and_reference_levels(estimates: Estimates, labels: Labels) -> _LabelledTermsAndReferences:
+def _estimates_with_labelled_terms_and_references(
+    estimates: Estimates, labels: Labels
+) -> _LabelledTermsAndReferences:
     """Return estimates of models with labelled terms in the order of the labels, and their reference levels.
 
     Where only the term tells rows apart, columns for its variable and its level are added, and rows of the
@@ -397,7 +399,7 @@ def _labels_of_panel_titles(
 ) -> dict[str, dict[Any, str]]:
     """Return the labels that make up the titles of panels, by column and value."""
     further_columns = []
-    if "method" not in row_columns and defined_estimates.only_value("method") is not None:
+    if "method" not in row_columns and defined_estimates.only_non_missing_value("method") is not None:
         # no row and no legend names the method
         further_columns.append("method")
     return labels_of_panel_titles(defined_estimates, labels, None, term, *further_columns)
@@ -425,14 +427,14 @@ def _fitted_rows(
     caption can have them; then the intervals in the column `heading` stand below their estimates.
     """
     rows_for_chars = partial(_place_rows, frame, labels, row_columns)
-    fitted = fitting_rows(rows_for_chars, columns, width)
+    fitted = fitting_rows_with_fewest_broken_words(rows_for_chars, columns, width)
     if "n" in columns and not panel_fits(fitted.rows, fitted.columns, width, WIDE_PANEL_MM):
         columns = {name: texts for name, texts in columns.items() if name != "n"}
-        fitted = fitting_rows(rows_for_chars, columns, width)
+        fitted = fitting_rows_with_fewest_broken_words(rows_for_chars, columns, width)
     if not panel_fits(fitted.rows, fitted.columns, width, WIDE_PANEL_MM):
         columns = {**columns, heading: _texts_with_interval_below(columns[heading])}
         rows_for_chars = partial(_place_rows, frame, labels, row_columns, text_lines=2)
-        fitted = fitting_rows(rows_for_chars, columns, width)
+        fitted = fitting_rows_with_fewest_broken_words(rows_for_chars, columns, width)
     return fitted
 
 
@@ -647,4 +649,6 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, are_rati
         return axis_title_text(effect, estimates)
     if term is None and is_agreement_frame(estimates.frame):
         return axis_title_text(common_kind_label(estimates.distinct_values("term")) or "Agreement", estimates)
-    return axis_title_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)
+    return axis_title_text(
+        quantity_label(estimates.only_non_missing_value("metric"), term, labels), estimates
+    )

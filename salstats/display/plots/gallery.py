@@ -21,7 +21,7 @@ from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
     findings_absent_in_truth_note,
     height_outside_pictures_mm,
-    mask_legend_text_by_outline_kind,
+    legend_text_of_stored_masks_by_kind,
     method_label,
     missing_images_note,
     number_of_readers_note,
@@ -147,7 +147,9 @@ def gallery(  # noqa: C901
                 labels=labels,
                 notes=caption_sentences(page_pictures),
                 spacing=spacing,
-                legend_texts=mask_legend_text_by_outline_kind([picture.content for picture in page_pictures]),
+                legend_texts=legend_text_of_stored_masks_by_kind(
+                    [picture.content for picture in page_pictures]
+                ),
                 page_note=page_sentence(number, len(pages)),
             )
         )

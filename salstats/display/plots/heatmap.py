@@ -433,7 +433,7 @@ def _quantity_text(drawing: EstimateDrawing) -> str:
     """Return the name of the estimates: "Mean IoU", or "Mean" where panels have different metrics."""
     if drawing.term in CONTRASTS:
         return contrast_axis_title(drawing.estimates, drawing.labels, str(drawing.term))
-    return quantity_label(drawing.estimates.only_value("metric"), drawing.term, drawing.labels)
+    return quantity_label(drawing.estimates.only_non_missing_value("metric"), drawing.term, drawing.labels)
 
 
 def _colour_bar_title(drawing: EstimateDrawing) -> str:

@@ -145,7 +145,7 @@ def plot_intervals(
     if sort == "estimate":
         sort_values = _sorter_by_estimate(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
-        sort_values, sort_note = _sorter_by_decrease_and_note(drawing, contrasts, method, style)
+        sort_values, sort_note = _sorter_by_verdict_loss_and_note(drawing, contrasts, method, style)
     suffixes = {}
     auroc_note = ""
     if auroc is not None:
@@ -199,13 +199,13 @@ def plot_intervals(
 
 def _reference_among_methods(contrasts: Estimates, means: Estimates) -> str | None:
     """Return the reference of the contrasts if it is a method of the estimates."""
-    reference = contrasts.only_value("reference")
+    reference = contrasts.only_non_missing_value("reference")
     if reference not in means.distinct_values("method"):
         return None
     return str(reference)
 
 
-def _sorter_by_decrease_and_note(
+def _sorter_by_verdict_loss_and_note(
     drawing: EstimateDrawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
     """Return a function that sorts rows by their decrease, and the sentence on this order."""
@@ -318,7 +318,9 @@ def _axis_title(drawing: EstimateDrawing) -> str:
         return contrast_axis_title(estimates, labels, drawing.term)
     if has_marginal_estimates(estimates):
         return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
-    return axis_title_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
+    return axis_title_text(
+        quantity_label(estimates.only_non_missing_value("metric"), drawing.term, labels), estimates
+    )
 
 
 def _n_columns(drawing: EstimateDrawing) -> int:

@@ -132,7 +132,7 @@ def figure_of_single_picture(
         labels=labels,
         notes=sentences,
         spacing=pixel_width_mm,
-        legend_texts=mask_legend_text_by_outline_kind([picture]),
+        legend_texts=legend_text_of_stored_masks_by_kind([picture]),
     )
 
 
@@ -404,7 +404,7 @@ def number_of_readers_note(pictures: Sequence[Picture]) -> str:
     return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
 
 
-def mask_legend_text_by_outline_kind(pictures: Sequence[Picture]) -> dict[str, str]:
+def legend_text_of_stored_masks_by_kind(pictures: Sequence[Picture]) -> dict[str, str]:
     """Return the legend's text of stored masks by the outline kind "mask", {} where no mask is stored."""
     has_stored_mask = any("mask" in picture.outlines and picture.saliency is None for picture in pictures)
     if not has_stored_mask:

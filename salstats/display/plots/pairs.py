@@ -577,7 +577,7 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
     method = "method"
     if drawing.has_differences_beside:
         method = labels.value("method", differences.distinct_values("method")[0])
-    unit = noun_of_identifier(str(differences.only_value("unit") or "case"))
+    unit = noun_of_identifier(str(differences.only_non_missing_value("unit") or "case"))
     lines = "Lines: pairs"
     if drawing.has_repeated_units:
         lines = f"Lines: means of each {unit}; pale lines: its pairs"

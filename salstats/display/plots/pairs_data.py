@@ -143,7 +143,7 @@ def pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, label
     methods = method_labels_references_first(labels, [reference, *frame["method"]], [reference])
     frame = _with_places(frame, labels, groups, methods)
     pairs = pairs.merge(frame[[*key_columns, "score_panel", "panel", "mark", "place"]], on=key_columns)
-    unit_column = drawn_estimates.only_value("unit")
+    unit_column = drawn_estimates.only_non_missing_value("unit")
     pairs = _with_line_binary_and_unit(pairs, unit_column)
     n_lines_of_unit = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
     has_repeated_units = bool(n_lines_of_unit.max() > 1)

@@ -26,8 +26,8 @@ from salstats.display.text.planning import (
     grouping_columns_of_plan,
     n_cases_needed_limits_text,
     n_cases_needed_text,
+    readers_and_effect_text_of_curve,
     rows_of_each_curve,
-    text_distinguishing_curve,
 )
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
@@ -214,7 +214,7 @@ def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
     texts: dict[str, str] = {}
     line_of_row = pd.Series("", index=frame.index)
     for curve in rows_of_each_curve(frame):
-        line = text_distinguishing_curve(curve, frame)
+        line = readers_and_effect_text_of_curve(curve, frame)
         line_of_row[curve.index] = line
         texts[line] = line
         if show == "power" and not has_panels:

@@ -132,7 +132,7 @@ def rank_diagram(
         + p9.geom_segment(
             p9.aes(xend="xend", yend="y"), bars, color=PALETTE[0], size=_BAR_SIZE, lineend="butt"
         )
-        + _name_text_layers(points)
+        + _left_and_right_name_text_layers(points)
         + p9.scale_x_continuous(limits=(0, grid.panel_width), expand=(0, 0))
         + p9.scale_y_continuous(limits=(-height, 0), expand=(0, 0))
         + grid.elements(height, notes=[*notes, _pairs_without_bar_note(unjoined)], further_mm=1 - BOTTOM_MM)
@@ -294,7 +294,7 @@ def _axis_layers(axis: _Axis, title: str, panel_width: float) -> list[Any]:
     ]
 
 
-def _name_text_layers(points: pd.DataFrame) -> list[Any]:
+def _left_and_right_name_text_layers(points: pd.DataFrame) -> list[Any]:
     """Return the layers of the names at the left and at the right."""
     layers = []
     for is_left, alignment in ((True, "right"), (False, "left")):

@@ -13,7 +13,7 @@ from salstats.display.estimates import Estimates, check_rows_are_distinct, read_
 from salstats.display.facts import (
     count_sentence,
     each_distinct_text_with_groups_or_counts,
-    tasks_taken_together_sentence,
+    ranks_or_tests_pool_tasks_sentence,
 )
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
@@ -177,10 +177,10 @@ def plot_ranks(
         ]
     notes = [
         scope_note(data, frame_labels, ("metric", "task")),
-        tasks_taken_together_sentence(estimates),
+        ranks_or_tests_pool_tasks_sentence(estimates),
         _scheme_note(estimates),
         "Marks: rank without resampling.",
-        _rank_marks_note(frame, shares),
+        _blobs_and_tied_ranks_note(frame, shares),
         _rank_limit_lines_note(estimates),
         count_sentence(estimates),
         caution_note(data),
@@ -347,7 +347,7 @@ def plot_significance(
             height,
             notes=[
                 scope_note(frame, frame_labels, ("metric", "task")),
-                tasks_taken_together_sentence(comparisons),
+                ranks_or_tests_pool_tasks_sentence(comparisons),
                 _dark_tiles_note(comparisons, frame_labels),
                 number_note,
                 caution_note(frame),
@@ -382,7 +382,7 @@ def _critical_difference_diagram(
         )
     notes = [
         scope_note(comparisons.frame, labels, ("metric", "task")),
-        tasks_taken_together_sentence(comparisons),
+        ranks_or_tests_pool_tasks_sentence(comparisons),
         _scheme_note(ranks),
         _bars_note(comparisons, labels),
         caution_note(comparisons.frame),
@@ -480,20 +480,20 @@ def _shares_with_positions(
 
 def _rank_limit_lines_note(ranks: Estimates) -> str:
     """Return a sentence on the lines, "" where there are none."""
-    level = ranks.only_value("conf_level")
+    level = ranks.only_non_missing_value("conf_level")
     if level is None or not ranks.has_any_limit.any():
         return ""
     percent = f"{100 * float(level):.10g}%"
-    if ranks.only_value("interval") == "pairwise tests":
+    if ranks.only_non_missing_value("interval") == "pairwise tests":
         return f"Lines: joint {percent} confidence limits, from pairwise tests."
     replicates = "replicates"
-    n_replicates = ranks.only_value("n_replicates")
+    n_replicates = ranks.only_non_missing_value("n_replicates")
     if n_replicates is not None:
         replicates = f"{count_text(n_replicates)} replicates"
     return f"Lines: where the rank lies in {percent} of {replicates}."
 
 
-def _rank_marks_note(ranks: pd.DataFrame, replicate_shares: pd.DataFrame | None) -> str:
+def _blobs_and_tied_ranks_note(ranks: pd.DataFrame, replicate_shares: pd.DataFrame | None) -> str:
     """Return sentences on blobs and on marks between two ranks, "" if there are neither."""
     drawn_ranks = ranks["estimate"]
     notes = []
@@ -507,7 +507,7 @@ def _rank_marks_note(ranks: pd.DataFrame, replicate_shares: pd.DataFrame | None)
 
 def _scheme_note(ranks: Estimates) -> str:
     """Return a sentence on the scheme by which methods are ranked, "" if it is not known."""
-    scheme = RANK_SCHEMES.get(str(ranks.only_value("scheme")))
+    scheme = RANK_SCHEMES.get(str(ranks.only_non_missing_value("scheme")))
     if scheme is None:
         return ""
     return f"Ranked by {scheme.label}."

@@ -211,14 +211,14 @@ def _mean_layers(means: pd.DataFrame) -> list[Any]:
 def _are_areas(readers: Estimates) -> bool:
     """Return whether the performance of readers is an area under the ROC curve."""
     # the column `figure` has the figure of merit
-    return readers.only_value("figure") == "auc"
+    return readers.only_non_missing_value("figure") == "auc"
 
 
 def _x_title(readers: Estimates, labels: Labels) -> str:
     """Return the title of the horizontal axis."""
     if _are_areas(readers):
         return "Area under the ROC curve"
-    metric = readers.only_value("metric")
+    metric = readers.only_non_missing_value("metric")
     if metric is None:
         return "Mean score"
     return f"Mean {labels.value('metric', metric)}"

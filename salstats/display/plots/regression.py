@@ -181,7 +181,7 @@ def plot_regression(
             interval_caption(drawing.estimates, labels=drawing.labels),
             count_sentence(drawing.estimates, "observation", "incomplete"),
             min_max_scaled_covariates_note(drawing.estimates, frame_labels),
-            _gap_to_reference_note(drawing.estimates, frame_labels),
+            _outcome_gap_to_reference_method_note(drawing.estimates, frame_labels),
             reference_note,
             interaction_note(coefficients, frame_labels),
             cut_note,
@@ -420,7 +420,7 @@ def _axis_title(drawing: EstimateDrawing, are_ratios: bool) -> str:
     return axis_title_text(title, drawing.estimates)
 
 
-def _gap_to_reference_note(coefficients: Estimates, labels: Labels) -> str:
+def _outcome_gap_to_reference_method_note(coefficients: Estimates, labels: Labels) -> str:
     """Return a sentence that explains gaps to a reference, "" where there are none."""
     if not coefficients.distinct_values("reference"):
         return ""

@@ -140,7 +140,7 @@ def plot_residuals(
     frame_labels = Labels(labels, frame)
     numbers["group"] = group_titles(frame, frame_labels, groups)
     numbers["name"] = _case_and_task_names(frame, groups, frame_labels)
-    rows, perfect_note = _without_perfect_fits(numbers)
+    rows, perfect_note = _without_perfectly_fitting_models(numbers)
     models = list(rows["group"].cat.categories)
     if len(models) > _MAX_MODELS:
         raise SalstatsError(
@@ -238,7 +238,7 @@ def _model_formula_note(augmented: pd.DataFrame, labels: Labels) -> str:
     return f"Model: {model_text(formula, outcome_label, labels)}."
 
 
-def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _without_perfectly_fitting_models(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the rows of models that have standardised residuals, and a sentence on the other models."""
     n_residuals = rows.groupby("group", observed=True)["std_residual"].transform("count")
     has_residuals = n_residuals > 0
@@ -256,12 +256,16 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return rows[has_residuals].assign(group=groups), note
 
 
-def _case_and_task_names(augmented: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
+def _case_and_task_names(
+    augmented: pd.DataFrame, model_grouping_columns: list[str], labels: Labels
+) -> list[str]:
     """Return the name of each row: its case, and its task where a model has several."""
     if "case" not in augmented.columns:
         return [f"row {number}" for number in range(len(augmented))]
     cases = augmented["case"].astype(TEXT)
-    has_one_task = "task" in groups or len(distinct_values_by_appearance(augmented, "task")) < 2
+    has_one_task = (
+        "task" in model_grouping_columns or len(distinct_values_by_appearance(augmented, "task")) < 2
+    )
     if has_one_task:
         return list(cases)
     return list(cases + " of " + augmented["task"].map(labels.label_by_value("task", augmented["task"])))

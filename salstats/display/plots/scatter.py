@@ -164,7 +164,7 @@ def plot_scatter(
     )
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     layers = _point_layers(scatter, grid, height)
-    y_range = _y_range_of_points_and_lines(scatter, lines)
+    y_range = _y_range_without_line_bands(scatter, lines)
     if lines is not None and len(lines):
         lines = _with_bands_cut_far_beyond(lines, y_range)
         layers += _line_layers(lines.frame)
@@ -290,7 +290,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
     ]
 
 
-def _y_range_of_points_and_lines(scatter: ScatterData, lines: Estimates | None) -> tuple[float, float]:
+def _y_range_without_line_bands(scatter: ScatterData, lines: Estimates | None) -> tuple[float, float]:
     """Return the smallest and the largest `y` of points and lines, 0 and 1 for binary outcomes."""
     if scatter.is_binary:
         return 0.0, 1.0

@@ -95,11 +95,11 @@ def plot_thresholds(
     """
     frame_labels = Labels(labels, check_frame(sweep, "sweep"))
     estimates, missing_note = _read_sweep(sweep, frame_labels)
-    metric = estimates.only_value("metric")
+    metric = estimates.only_non_missing_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
     rows = _sorted_rows_with_panels(estimates, frame_labels, n_panels)
     rows["best"] = _is_best_of_line(rows, larger_is_better)
-    texts = _task_and_best_threshold_texts(estimates, rows, frame_labels)
+    texts = _task_texts_in_legend(estimates, rows, frame_labels)
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
     panels = list(rows["panel"].cat.categories)
     if width is None:
@@ -225,9 +225,7 @@ def _n_panels_shared_by_tasks(n_tasks: int, chosen_n_panels: int | None) -> int:
     return max(2, math.ceil(n_tasks / _MAX_PANEL_TASKS))
 
 
-def _task_and_best_threshold_texts(
-    estimates: Estimates, rows: pd.DataFrame, labels: Labels
-) -> dict[Any, str]:
+def _task_texts_in_legend(estimates: Estimates, rows: pd.DataFrame, labels: Labels) -> dict[Any, str]:
     """Return the label of each task, with its best threshold in brackets unless there are several methods.
 
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
@@ -249,7 +247,7 @@ def _y_title(estimates: Estimates, labels: Labels) -> str:
     user_label = labels.user_column_label("estimate")
     if user_label is not None:
         return user_label
-    metric = estimates.only_value("metric")
+    metric = estimates.only_non_missing_value("metric")
     term = estimates.only_term
     if metric is not None and not estimates.distinct_values("term"):
         # estimates of a sweep without a column `term` are means

@@ -187,7 +187,7 @@ def _method_means_on_first_metric(contents: Contents) -> FrameWithCall:
     return FrameWithCall(contents.method_means_on_first_metric, f"{means_call}\n{selection}")
 
 
-def _contrasts_over_tasks(contents: Contents) -> FrameWithCall | None:
+def _contrasts_averaged_or_of_single_task(contents: Contents) -> FrameWithCall | None:
     """Return the contrasts averaged over tasks, or those of the only task; None without contrasts."""
     if contents.decrease_or_difference_key not in contents.analyses.frames:
         return None
@@ -384,7 +384,7 @@ SECTION_PLANS = (
         (
             FigurePlan(
                 "contrasts", "{contrast} from {reference}{over_tasks}",
-                _forest_plot_call, _contrasts_over_tasks,
+                _forest_plot_call, _contrasts_averaged_or_of_single_task,
                 alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_FILES_NOTE}",
             ),
             FigurePlan(

@@ -205,7 +205,7 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
     decrease = _defined_contrast("decrease", method, metric, frames)
     if decrease is not None and _has_interpretable_share(decrease):
         digits = decimals_separating_limits_from_estimate(decrease, _DECIMALS_OF_SHARE)
-        share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
+        share = wording.estimate_texts(_remaining_percentages(decrease, digits), digits, p_values=False)[0]
         return (
             f"{start} was {share} of that of {reference_name}{_smaller_is_better_suffix(metric)}; {name} was "
             f"{_shown_to_score_phrase(decrease)}."
@@ -239,7 +239,7 @@ def _has_interpretable_share(decreases: Estimates) -> bool:
     return bool((decreases.numbers("reference_mean") > 0).all() and not has_infinite_limit.any())
 
 
-def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
+def _remaining_percentages(decreases: Estimates, digits: int) -> Estimates:
     """Return the method's mean in percent of the reference's: 100 minus the decrease as it is printed."""
     return decreases.with_columns(
         estimate=100 - decreases.numbers("estimate").round(digits),

@@ -28,7 +28,7 @@ from salstats.files.input_files import data_folder
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric, threshold_label
 from salstats.stats.case_flow import FILE
-from salstats.stats.engine.fixed_factors import TRAININGS, fixed_factor_nouns
+from salstats.stats.engine.fixed_factors import TRAININGS, fixed_reader_or_training_nouns
 from salstats.stats.engine.intervals import BOOTSTRAP_INTERVALS, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.score_reasons import UNDEFINED
@@ -274,7 +274,7 @@ def _fixed_readers_and_trainings_slots(frames: ReportFrames) -> Slots:
     for frame in frames.values():
         if "inference_to" in frame.columns:
             populations += list(frame["inference_to"])
-    nouns = fixed_factor_nouns(populations)
+    nouns = fixed_reader_or_training_nouns(populations)
     if not nouns:
         return {}
     text = " and ".join(nouns)
@@ -417,7 +417,7 @@ def _slots_on_how_methods_were_compared(frames: ReportFrames, wording: Wording) 
         "reference": wording.method(wording.settings.reference),
         "on_task": "",
         "test": _test_sentences(differences, wording),
-        "adjusted": _adjustment_sentence("differences", differences, wording),
+        "adjusted": _adjustment_sentence_if_p_values("differences", differences, wording),
         "margin": None,
         "margin_adjusted": "",
         "alpha": wording.alpha,
@@ -440,7 +440,7 @@ def _slots_on_how_methods_were_compared(frames: ReportFrames, wording: Wording) 
     return slots
 
 
-def _adjustment_sentence(
+def _adjustment_sentence_if_p_values(
     plural_noun: str, estimates: Estimates, wording: Wording, earlier: Iterable[Estimates] = ()
 ) -> str | None:
     """Return how P values were adjusted, None without P values.
@@ -488,7 +488,7 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "gaps": _condition_slot(has_gaps),
         "binary": joined(_binary_outcomes(slopes, frames["describe"], wording)) or None,
         "errors": " ".join(errors),
-        "adjusted_slopes": _adjustment_sentence(plural_noun, slopes, wording, earlier),
+        "adjusted_slopes": _adjustment_sentence_if_p_values(plural_noun, slopes, wording, earlier),
     }
     if has_gaps:
         slots["reference"] = wording.method(reference)
@@ -528,7 +528,9 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "separately": f", separately by {joined(by)}" if by else "",
         "correlation_interval": interval_source,
         "perfect": _condition_slot((np.abs(correlations.numbers("estimate")) == 1).any()),
-        "adjusted_correlations": _adjustment_sentence("correlations", correlations, wording, earlier),
+        "adjusted_correlations": _adjustment_sentence_if_p_values(
+            "correlations", correlations, wording, earlier
+        ),
     }
 
 

@@ -130,7 +130,7 @@ def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tup
     """
     # warnings of doubtful scores are given once, with those of the analyses
     scores = _selected_rows(coded_scores_without_warnings(scores).frame, settings.only or {})
-    _check_scores_can_be_reported(scores)
+    _check_scores_defined_and_not_mixed(scores)
     if settings.margin is not None:
         margin_bounds(settings.margin, scores["metric"].unique())
     reference = _resolve_reference(scores, settings.reference)
@@ -195,7 +195,7 @@ def _resolve_reference(scores: pd.DataFrame, reference: str | None) -> str | Non
     return reference
 
 
-def _check_scores_can_be_reported(scores: pd.DataFrame) -> None:
+def _check_scores_defined_and_not_mixed(scores: pd.DataFrame) -> None:
     """Raise where no score is defined, or where means would mix different populations or units.
 
     Scores must be of one data set and model, and those of a metric in one distance unit; no task may be named

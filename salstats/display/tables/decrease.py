@@ -138,7 +138,7 @@ def table_decrease(  # noqa: C901
     with_undefined = all_rows.subset_of_term_if_mrmc("difference")
     differences = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     names = Labels(labels, with_undefined.frame)
-    if differences.only_value("reference") is not None:
+    if differences.only_non_missing_value("reference") is not None:
         names = names.with_references(differences.distinct_values("reference"))
     contrasts = contrasts_with_pair_text_as_method(differences, names)
     frame = contrasts.frame
@@ -171,13 +171,13 @@ def table_decrease(  # noqa: C901
             rows, metric_label, digits, percent_digits, style
         )
         counts = []
-        if n and rows.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
+        if n and rows.distinct_values("n_pairs") and not _have_several_contrasts_equal_pair_counts(contrasts):
             count_texts = [count_text(count) for count in rows.numbers("n_pairs")]
             counts = [TableQuantity(names.column("n"), count_texts, "right")]
         row_values = []
         if placement.columns:
             row_value_candidates = list(counts)
-            if contrasts.only_value("reference") is not None:
+            if contrasts.only_non_missing_value("reference") is not None:
                 # the first mean is that of the reference
                 row_value_candidates.append(means[0])
             row_values = [value for value in row_value_candidates if _has_equal_texts_per_row(grid, value)]
@@ -272,7 +272,7 @@ def _are_means_over_paired_cases(contrasts: Estimates) -> bool:
     return np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
 
 
-def _have_equal_counts(contrasts: Estimates) -> bool:
+def _have_several_contrasts_equal_pair_counts(contrasts: Estimates) -> bool:
     """Return whether there are several contrasts, all of the same number of pairs, which a note then gives.
 
     Average and pooled rows do not count: the note gives their number separately.
@@ -356,7 +356,7 @@ def _heading_by_mean_column(
     if _has_reference_rows(contrasts, placement):
         return {"method_mean": capitalized(average)}
     reference_name = labels.column("reference")
-    reference = contrasts.only_value("reference")
+    reference = contrasts.only_non_missing_value("reference")
     if reference is not None:
         reference_name = labels.value("reference", str(reference))
     return {
@@ -471,7 +471,7 @@ def _effect_size_quantity_if_any(contrasts: Estimates, style: str) -> list[Table
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
     effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
     sizes = read_estimates(effects, "effect sizes")
-    record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
+    record = EFFECT_SIZES.get(str(contrasts.only_non_missing_value("effect_size")))
     name = "Effect size"
     if record is not None:
         name = record.label
@@ -504,10 +504,10 @@ def _smaller_is_better_and_negative_decrease_note(contrasts: Estimates, labels: 
 
 def _effect_size_note(contrasts: Estimates) -> str:
     """Return what the effect size is, and by which unit its limits are clustered; "" without effect sizes."""
-    record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
+    record = EFFECT_SIZES.get(str(contrasts.only_non_missing_value("effect_size")))
     if record is None:
         return ""
-    unit = contrasts.only_value("unit")
+    unit = contrasts.only_non_missing_value("unit")
     clustered = ""
     if unit is not None:
         clustered = f", clustered by {str(unit).replace('_', ' ')}"

@@ -114,7 +114,7 @@ def table_describe(
     )
     n_note = "n, scores"
     if _has_one_score_per_unit(summaries):
-        n_note += f", one per {noun_of_identifier(str(summaries.only_value('unit') or 'unit'))}"
+        n_note += f", one per {noun_of_identifier(str(summaries.only_non_missing_value('unit') or 'unit'))}"
     if _has_undefined_scores(summaries):
         n_note += "; undefined ones are left out"
     elif summaries.distinct_values("n_missing"):
@@ -144,7 +144,7 @@ def _summary_quantities(
     if _has_undefined_scores(summaries):
         values.append(count_value("Undefined", "missing"))
     if summaries.distinct_values("n_units") and not _has_one_score_per_unit(summaries):
-        unit = str(summaries.only_value("unit") or "unit")
+        unit = str(summaries.only_non_missing_value("unit") or "unit")
         values.append(count_value(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
         mean_heading = "Mean (SD)"

@@ -189,7 +189,7 @@ def table_estimates(
         reference = _reference_among(means, tested_differences)
     references = chosen_or_recorded_references(means, reference)
     names = Labels(labels, with_undefined.frame).with_references(references)
-    if means.only_value("figure") == "auc":
+    if means.only_non_missing_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.distinct_values("metric"), "larger")
     keys = _table_keys(means)
@@ -232,7 +232,7 @@ def table_estimates(
             values = [counts, *values]
         else:
             row_values = [counts]
-    table = quantity_table(grid, values, names, row_values, _absent_text(keys))
+    table = quantity_table(grid, values, names, row_values, _text_in_cell_without_estimate(keys))
 
     constant = _constant_columns_for_note(means, placement)
     subject_note = paragraph(
@@ -294,7 +294,7 @@ def _row_columns_or_both_level_columns_without_options(
     return estimates.keys[position - 1 : position + 1]
 
 
-def _absent_text(keys: Sequence[str]) -> str:
+def _text_in_cell_without_estimate(keys: Sequence[str]) -> str:
     """Return the text of cells without an estimate: a dash, or "" in a triangle of pairs of tasks."""
     if "other_task" in keys:
         return ""
@@ -348,7 +348,7 @@ def _given_or_mrmc_differences(
 
 def _reference_among(means: Estimates, differences: Estimates) -> str | None:
     """Return the reference of differences if it is among the methods, else None."""
-    reference = differences.only_value("reference")
+    reference = differences.only_non_missing_value("reference")
     if reference not in means.distinct_values("method"):
         return None
     return str(reference)
@@ -390,7 +390,7 @@ def _heading(
 def _quantity_name_without_metric(estimates: Estimates, labels: Labels) -> str:
     """Return the name of the quantity that is estimated: "mean", "AUROC"."""
     term = estimates.only_term
-    if term == "mean" and estimates.only_value("figure") == "auc":
+    if term == "mean" and estimates.only_non_missing_value("figure") == "auc":
         term = "auroc"
     record = TERMS.get(str(term))
     if record is not None:
@@ -421,7 +421,7 @@ def _raters_and_cases_note(estimates: Estimates) -> str:
     """Return the numbers of raters and cases, and which intervals hold for these raters only."""
     if not is_agreement_frame(estimates.frame) or not estimates.distinct_values("n_raters"):
         return ""
-    rater = str(estimates.only_value("over") or "rater")
+    rater = str(estimates.only_non_missing_value("over") or "rater")
     n_raters = counted_range(estimates.non_missing_numbers("n_raters"), rater)
     n_cases = counted_range(estimates.non_missing_numbers("n_cases"), "case")
     text = f"Agreement of {n_raters} on {n_cases}."
@@ -446,7 +446,7 @@ def _predictor_and_outcome_note(estimates: Estimates, labels: Labels) -> str:
     """Name the predictor and the outcome of areas under curves and of calibration where all share them."""
     texts = []
     for column, name in {"predictor": "Predictor", "response": "Outcome"}.items():
-        value = estimates.only_value(column)
+        value = estimates.only_non_missing_value(column)
         if value is not None:
             texts.append(f"{name}: {labels.value(column, value)}.")
     return " ".join(texts)

@@ -46,7 +46,7 @@ def read_estimates_to_show(
     frame: object, digits: int | None, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
 ) -> Estimates:
     """Return the estimates of a frame that a table shows, and check the options `digits` and `style`."""
-    reject_estimates_of_models(frame, name, required_columns)
+    reject_model_estimates_without_required_columns(frame, name, required_columns)
     estimates = read_estimates(frame, name, required_columns)
     if digits is not None:
         check_count(digits, "digits", 0)
@@ -54,7 +54,9 @@ def read_estimates_to_show(
     return estimates
 
 
-def reject_estimates_of_models(frame: object, name: str, required_columns: Sequence[str]) -> None:
+def reject_model_estimates_without_required_columns(
+    frame: object, name: str, required_columns: Sequence[str]
+) -> None:
     """Raise SalstatsError for estimates of models without the required columns, which another table shows."""
     if not isinstance(frame, pd.DataFrame) or set(required_columns) <= set(frame.columns):
         return
@@ -80,7 +82,7 @@ def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
     if digits is not None:
         return [digits] * len(estimates)
     # the figure of merit of `mrmc`: an area under the curve is not in the unit of the metric
-    is_area = estimates.only_value("figure") == "auc"
+    is_area = estimates.only_non_missing_value("figure") == "auc"
     rank_digits = _rank_decimals(estimates)
     rows = zip(estimates.row_values("metric"), estimates.row_values("term"), strict=True)
     digits_of_rows = []

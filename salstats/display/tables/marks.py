@@ -11,7 +11,7 @@ from salstats.checks import check_count, quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text, procedure_name
-from salstats.display.text.format import star_note, star_text
+from salstats.display.text.format import star_or_no_star_note, star_text
 from salstats.display.text.margins import margin_marks
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import direction
@@ -291,12 +291,14 @@ def star_texts_and_note(estimates: Estimates, stars: bool, n_tests: int | None) 
                 rows=np.flatnonzero(is_unadjusted).tolist(),
             )
         texts = [star_text(value) for value in adjusted]
-        return StarTextsAndNote(texts, star_note(adjusted=adjustment_text(estimates), has_stars=any(texts)))
+        return StarTextsAndNote(
+            texts, star_or_no_star_note(adjusted=adjustment_text(estimates), has_stars=any(texts))
+        )
     if n_tests is None:
         n_tests = int(np.count_nonzero(is_tested))
     family_size = max(n_tests, 1)
     texts = [star_text(value, family_size) for value in p_values]
-    return StarTextsAndNote(texts, star_note(family_size, has_stars=any(texts)))
+    return StarTextsAndNote(texts, star_or_no_star_note(family_size, has_stars=any(texts)))
 
 
 def p_heading(estimates: Estimates) -> str:

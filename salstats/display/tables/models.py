@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.tables.grid import reject_estimates_of_models
+from salstats.display.tables.grid import reject_model_estimates_without_required_columns
 from salstats.display.tables.placement import Key, key_of
 from salstats.display.text.format import (
     MINUS,
@@ -79,7 +79,7 @@ _STATISTICS = (
 
 def read_and_stack(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
     """Return the rows of one or several frames as one; names of frames stand in a first column."""
-    reject_estimates_of_models(frames, name, required_columns)
+    reject_model_estimates_without_required_columns(frames, name, required_columns)
     readings: list[Estimates] = []
     if isinstance(frames, Mapping):
         for key, frame in frames.items():
@@ -200,7 +200,7 @@ def models_to_columns(
         return [ordered_texts[level].index(text) for level, text in zip(levels, heading, strict=True)]
 
     columns = sorted(set(headings), key=sort_key)
-    is_shown = [_is_level_shown_in_heading(estimates, level, levels) for level in levels]
+    is_shown = [_is_heading_level_shown(estimates, level, levels) for level in levels]
     shown_headings = [tuple(compress(heading, is_shown)) for heading in columns]
     column_of_row = [columns.index(heading) for heading in headings]
     return ModelColumns(column_of_row, shown_headings, formulas)
@@ -295,20 +295,20 @@ def _grouping_values_text(row: Mapping[Any, Any], column_keys: Sequence[str], la
     return ", ".join(texts.values())
 
 
-def _is_level_shown_in_heading(
-    estimates: Estimates, level: str, texts_by_level: Mapping[str, list[str]]
+def _is_heading_level_shown(
+    estimates: Estimates, heading_level: str, texts_by_heading_level: Mapping[str, list[str]]
 ) -> bool:
     """Return whether headings show the texts of a level.
 
     Outcomes are left out where each frame has a name and one outcome; grouping values where all rows have
     the same, unless it is a gap.
     """
-    texts = texts_by_level[level]
-    if level == "outcome" and "name" in texts_by_level:
-        names = texts_by_level["name"]
+    texts = texts_by_heading_level[heading_level]
+    if heading_level == "outcome" and "name" in texts_by_heading_level:
+        names = texts_by_heading_level["name"]
         names_and_outcomes = set(zip(names, texts, strict=True))
         return len(names_and_outcomes) > len(set(names))
-    if level == "grouping":
+    if heading_level == "grouping":
         return len(set(texts)) > 1 or bool(is_row_of_gap_model(estimates).any())
     return True
 
@@ -362,7 +362,7 @@ def foot_texts(
     n_heading = labels.column("n")
     n = estimates.numbers("n")
     foot[n_heading] = {cell: count_text(n[row]) for cell, row in row_by_model_cell.items()}
-    unit = estimates.only_value("unit")
+    unit = estimates.only_non_missing_value("unit")
     n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
         # units have several observations

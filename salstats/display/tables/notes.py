@@ -14,8 +14,8 @@ from salstats.display.facts import (
     interval_name_with_level,
     limits_and_caution_note,
     paragraph,
+    ranks_or_tests_pool_tasks_sentence,
     score_weights_sentence,
-    tasks_taken_together_sentence,
     undefined_replicates_sentence,
 )
 from salstats.display.tables.marks import BestEstimates, DifferingEstimates
@@ -82,7 +82,7 @@ def summary_rows_note(estimates: Estimates) -> str:
             sentences.append(f"{OVERALL}: all {plural(key)} pooled.")
         if AVERAGE in values:
             rows = np.flatnonzero(estimates.frame[key] == AVERAGE)
-            weights = estimates.take(rows).only_value("weights")
+            weights = estimates.take(rows).only_non_missing_value("weights")
             kinds = {estimates.average_decrease_kind_of_rows[row] for row in rows}
             text = _average_name(str(weights or ""), kinds)
             sentences.append(f"{AVERAGE}: {text} over {plural(key)}.")
@@ -195,7 +195,9 @@ def significance_criterion(differences: Estimates, correction: str = "") -> str:
         if correction:
             p_name += f" ({correction})"
         criterion = f"{p_name} is significant"
-        level = differences.only_value("family_level") or differences.only_value("conf_level")
+        level = differences.only_non_missing_value("family_level") or differences.only_non_missing_value(
+            "conf_level"
+        )
         if level is not None:
             criterion += f" at the {rounded_level_text_without_percent_sign(1 - float(level))}% level"
         criteria.append(criterion)
@@ -212,16 +214,21 @@ def _contrast_noun(differences: Estimates) -> str:
 
 
 def dash_note(
-    cells: Iterable[Iterable[str]], n_references: int = 0, reference: str = "reference level"
+    cells: Iterable[Iterable[str]],
+    n_reference_dashes: int = 0,
+    reference_dash_meaning: str = "reference level",
 ) -> str:
-    """Return what dashes mean, "" without any; `n_references` of them stand for a `reference`."""
+    """Return what dashes mean, "" without any.
+
+    `n_reference_dashes` of them stand for a `reference_dash_meaning`.
+    """
     n_dashes = 0
     for row in cells:
         n_dashes += sum(MISSING in text for text in row)
     meanings = []
-    if n_references:
-        meanings.append(reference)
-    if n_dashes > n_references:
+    if n_reference_dashes:
+        meanings.append(reference_dash_meaning)
+    if n_dashes > n_reference_dashes:
         meanings.append("not available")
     if not meanings:
         return ""
@@ -337,7 +344,7 @@ def estimates_notes(
     subject = paragraph(
         constant_note(estimates, constant, labels),
         subject_note,
-        tasks_taken_together_sentence(estimates),
+        ranks_or_tests_pool_tasks_sentence(estimates),
         summary_rows_note(estimates),
         scoring_note(estimates, labels),
         metric_notes(estimates.frame),

@@ -160,7 +160,7 @@ def table_patients(
         columns=columns,
         cells=cells,
         indented_rows={position for position, row in enumerate(rows) if row.is_indented},
-        notes=(_units_and_missing_note(characteristics),),
+        notes=(_n_definition_and_missing_values_note(characteristics),),
         symbol_note=notes.dash_note(cells),
         title=title,
     )
@@ -255,9 +255,9 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
     return [_Row(_MISSING_LABEL, texts, is_indented=True)]
 
 
-def _units_and_missing_note(characteristics: Estimates) -> str:
+def _n_definition_and_missing_values_note(characteristics: Estimates) -> str:
     """Return what N counts and, where values are missing, that these are left out."""
-    unit = str(characteristics.only_value("unit") or "unit")
+    unit = str(characteristics.only_non_missing_value("unit") or "unit")
     units = plural(unit)
     unit_columns = unit.split(", ")
     if len(unit_columns) == 2:

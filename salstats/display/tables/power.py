@@ -28,9 +28,9 @@ from salstats.display.text.planning import (
     grouping_columns_of_plan,
     label_of_test,
     power_sentence,
+    readers_and_effect_text_of_curve,
     rows_differ_in_test,
     rows_of_each_curve,
-    text_distinguishing_curve,
 )
 
 
@@ -80,7 +80,7 @@ def table_power(
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
     for rows in rows_of_each_curve(frame):
-        curve[rows.index] = capitalized(text_distinguishing_curve(rows, frame))
+        curve[rows.index] = capitalized(readers_and_effect_text_of_curve(rows, frame))
     groups = [column for column in grouping_columns_of_plan(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:
         groups.append("curve")

@@ -16,7 +16,7 @@ def has_one_reference_mean_per_group(contrasts: Estimates) -> bool:
     A group has the same values of all grouping columns but the method. False where there are several
     references.
     """
-    if contrasts.only_value("reference") is None:
+    if contrasts.only_non_missing_value("reference") is None:
         return False
     columns = contrasts.existing_columns(["reference_mean", "n_pairs"])
     values = contrasts.frame[columns].round(_EQUAL_DECIMALS)

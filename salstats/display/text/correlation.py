@@ -16,7 +16,7 @@ def variables_shared_by_correlations_note(correlations: Estimates, labels: Label
         return ""
     variables = []
     for column in ("x", "y"):
-        name = correlations.only_value(column)
+        name = correlations.only_non_missing_value(column)
         if name is not None:
             variables.append(labels.value(column, name))
     if not variables:
@@ -28,7 +28,7 @@ def variables_shared_by_correlations_note(correlations: Estimates, labels: Label
 
 def stratum_note(estimates: Estimates, labels: Labels) -> str:
     """Return the stratum within whose values correlations were computed, "" without one."""
-    stratum = estimates.only_value("stratum")
+    stratum = estimates.only_non_missing_value("stratum")
     if stratum is None:
         return ""
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."

@@ -435,14 +435,14 @@ def star_text(p_value: Any, n_tests: int = 1) -> str:
     return "*" * n_stars
 
 
-def star_note(n_tests: int = 1, adjusted: str | None = None, *, has_stars: bool = True) -> str:
+def star_or_no_star_note(n_tests: int = 1, adjusted: str | None = None, *, has_stars: bool = True) -> str:
     """Return the footnote that says what the stars mean, or, unless the table `has_stars`, why it has none.
 
     `adjusted` is the procedure by which P values were adjusted.
 
-    >>> star_note(4)
+    >>> star_or_no_star_note(4)
     '*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests).'
-    >>> star_note(adjusted="Holm, 24 tests")
+    >>> star_or_no_star_note(adjusted="Holm, 24 tests")
     '*P < 0.05; **P < 0.01; ***P < 0.001; P values adjusted (Holm, 24 tests).'
     """
     divisor = ""

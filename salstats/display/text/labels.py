@@ -135,7 +135,7 @@ class Labels:
         self._methods = _methods_and_references_of(frame)
         self._has_other_labels = _has_labels_besides_0_and_1(frame)
         #: Numeric variables of models by the column of marginal estimates that holds their values.
-        self._variables_of_numbers = _model_variable_by_value_column(frame)
+        self._variables_of_numbers = _numeric_model_variable_by_value_column(frame)
         #: Methods that stand first unless a user named them.
         self._references: tuple[str, ...] = ()
         #: Positions of values by column, of columns that are Categoricals.
@@ -498,7 +498,7 @@ def _distinct_values(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
     return list(frame[column].dropna().unique())
 
 
-def _model_variable_by_value_column(frame: pd.DataFrame | None) -> dict[str, str]:
+def _numeric_model_variable_by_value_column(frame: pd.DataFrame | None) -> dict[str, str]:
     """Return the numeric variable of each column of marginal estimates that holds values of one.
 
     Frames of marginal estimates have the columns `formula` and `average` (over a grid, or over the model's

@@ -87,7 +87,7 @@ def _percent_sign(term: object) -> str:
     return "%" if term == "percent_decrease" else ""
 
 
-def text_distinguishing_curve(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
+def readers_and_effect_text_of_curve(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the properties in which a curve differs from others of its group: "6 readers, effect −0.05"."""
     first = rows.iloc[0]
     texts = []
@@ -280,7 +280,7 @@ def _phrase_distinguishing_curve(rows: pd.DataFrame, plan: pd.DataFrame, names: 
     first = rows.iloc[0]
     varying = [column for column in grouping_columns_of_plan(plan) if plan[column].nunique() > 1]
     groups = [names.value(column, first[column]) for column in varying]
-    text = text_distinguishing_curve(rows, plan)
+    text = readers_and_effect_text_of_curve(rows, plan)
     phrase = ""
     if text:
         phrase = f" with {text}"

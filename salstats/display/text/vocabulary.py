@@ -15,8 +15,8 @@ from salstats.stats.engine.fixed_factors import (
     NOUNS_OF_FIXED_FACTORS,
     READERS,
     TRAININGS,
-    fixed_factor_nouns,
     fixed_factor_text,
+    fixed_reader_or_training_nouns,
     random_factor_text,
 )
 
@@ -151,7 +151,7 @@ def inference_population_sentence(values: Iterable[Any]) -> str:
     populations = [str(value) for value in dict.fromkeys(values) if not pd.isna(value)]
     if len(populations) == 1:
         return INFERENCE_SENTENCES.get(populations[0], "")
-    nouns = fixed_factor_nouns(populations)
+    nouns = fixed_reader_or_training_nouns(populations)
     if nouns and all(population in NOUNS_OF_FIXED_FACTORS for population in populations):
         return INFERENCE_SENTENCES[fixed_factor_text(nouns)]
     return ""

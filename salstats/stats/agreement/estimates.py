@@ -25,7 +25,7 @@ from salstats.stats.engine.few_units import FEW_DF, has_few_effective_units
 from salstats.stats.engine.fixed_factors import (
     NOUN_OF_COLUMN,
     fixed_factor_text,
-    fixed_factors_column_if_any,
+    inference_to_column_if_any,
     random_factor_text,
 )
 from salstats.stats.engine.grouping import group_label, named_groups
@@ -250,7 +250,7 @@ def agreement(  # noqa: C901
         population = np.where(is_for_other_raters, random_factor_text(noun), fixed_factor_text([noun]))
         columns["inference_to"] = text_column(population.tolist())
     else:
-        columns |= fixed_factors_column_if_any(design.codes.frame, design.units.codes, keys)
+        columns |= inference_to_column_if_any(design.codes.frame, design.units.codes, keys)
     special: dict[str, Any] = {
         "n_cases": np.array([result.n_cases for result in results])[result_of_row],
         "n_raters": np.array([len(result.raters) for result in results])[result_of_row],
@@ -344,7 +344,7 @@ def _results_of_groups_or_rater_pairs(
                 n_missing=group_readings.n_cases_and_repeats * len(rater_set) - n,
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
-                minority=_minority_counts(readings),
+                minority=_minority_unit_and_agreed_case_counts(readings),
                 none_linked=none_linked,
             )
             results.append(result)
@@ -391,7 +391,7 @@ def _coefficients_of_readings(
     return record.estimators[interval.name](readings, level, **options)
 
 
-def _minority_counts(readings: RaterReadings) -> _MinorityCounts:
+def _minority_unit_and_agreed_case_counts(readings: RaterReadings) -> _MinorityCounts:
     """Count the units and the agreed cases whose readings differ from the most frequent value."""
     values = readings.values
     present = ~np.isnan(values)

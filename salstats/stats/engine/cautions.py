@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from salstats.frames import text_column, with_column
+from salstats.frames import text_column, with_estimate_column_added
 
 #: Stands between the names of several cautions of one row.
 _SEPARATOR = "; "
@@ -149,7 +149,7 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool
         return estimates
     if "caution" not in estimates.columns:
         names = [caution.name if row else None for row in added]
-        return with_column(estimates, "caution", text_column(names))
+        return with_estimate_column_added(estimates, "caution", text_column(names))
     before = estimates["caution"].astype("object")
     after = before.mask(added, before + _SEPARATOR + caution.name)
     after = after.mask(added & before.isna(), caution.name)

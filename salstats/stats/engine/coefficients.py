@@ -222,7 +222,7 @@ class PooledCorrelation(NamedTuple):
     q_p_value: float
 
 
-def pooled_correlation(r: np.ndarray, z_std_error: np.ndarray) -> PooledCorrelation:
+def pooled_correlation_and_heterogeneity_test(r: np.ndarray, z_std_error: np.ndarray) -> PooledCorrelation:
     """Return the mean of correlations on Fisher's z scale, with weights 1 / std_error², and Cochran's Q.
 
     Without correlations all is NaN.

@@ -412,7 +412,7 @@ class Target:
     n_missing: np.ndarray
 
 
-def _has_unit_range(metric_of_row: CodedColumn) -> NDArray[np.bool_]:
+def _has_unit_range_or_unknown_metric(metric_of_row: CodedColumn) -> NDArray[np.bool_]:
     """Return True for rows whose metric lies between 0 and 1, or is not a known one."""
     is_unit_range = []
     for name in metric_of_row.values:
@@ -441,7 +441,7 @@ def mean_target(
     )
     # scores that are outside by rounding alone keep limits within 0 and 1
     is_outside = (values < -RANGE_ROUNDING) | (values > 1 + RANGE_ROUNDING)
-    is_outside |= ~_has_unit_range(grouped_rows.codes.column("metric"))
+    is_outside |= ~_has_unit_range_or_unknown_metric(grouped_rows.codes.column("metric"))
     n_outside = np.bincount(grouped_rows.groups, is_outside & ~np.isnan(values), n_groups)
     cells = replace(cells, outside_unit_range=n_outside > 0)
     return target_of_cells("mean", cells, grouped_rows.keys, average, overall, weights)

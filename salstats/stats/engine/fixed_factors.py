@@ -57,15 +57,15 @@ NOUNS_OF_FIXED_FACTORS = {
 THESE_READERS = fixed_factor_text((READERS,))
 
 
-def fixed_factor_nouns(values: Iterable[object]) -> list[str]:
+def fixed_reader_or_training_nouns(inference_to_values: Iterable[object]) -> list[str]:
     """List the nouns of the factors that are fixed in any value of `inference_to`, readers first."""
     nouns: set[str] = set()
-    for value in values:
+    for value in inference_to_values:
         nouns.update(NOUNS_OF_FIXED_FACTORS.get(str(value), ()))
     return [noun for noun in (READERS, TRAININGS) if noun in nouns]
 
 
-def fixed_factors_column_if_any(
+def inference_to_column_if_any(
     frame: pd.DataFrame, units: NDArray[np.integer] | None, keys: pd.DataFrame
 ) -> dict[str, Any]:
     """Return the column `inference_to`, the fixed factors of each estimate, or nothing if no factor is fixed.
@@ -94,18 +94,18 @@ def fixed_factors_column_if_any(
             fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
         else:
             fixed[factor.noun] |= rows.any()
-    return fixed_factors_column_of_masks(fixed)
+    return inference_to_column_of_fixed_masks(fixed)
 
 
-def fixed_factors_column_of_masks(fixed: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
+def inference_to_column_of_fixed_masks(is_fixed_by_noun: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
     """Return the column `inference_to`, the names of fixed factors, or nothing if no factor is fixed.
 
-    `fixed` has for each noun the estimates (bool, shape (n_estimates,)) in which the factor is fixed.
+    `is_fixed_by_noun` has for each noun a mask (n_estimates,) of the estimates in which the factor is fixed.
     """
-    n_estimates = len(next(iter(fixed.values())))
+    n_estimates = len(next(iter(is_fixed_by_noun.values())))
     values: list[str | None] = []
     for estimate in range(n_estimates):
-        nouns = [noun for noun, rows in fixed.items() if rows[estimate]]
+        nouns = [noun for noun, rows in is_fixed_by_noun.items() if rows[estimate]]
         values.append(fixed_factor_text(nouns) if nouns else None)
     if not any(values):
         return {}
@@ -113,7 +113,7 @@ def fixed_factors_column_of_masks(fixed: Mapping[str, NDArray[np.bool_]]) -> dic
 
 
 def is_row_of_fixed_factor(
-    frame: pd.DataFrame, factor: FixedFactor, units: NDArray[np.integer] | None, by: Collection[str] = ()
+    scores: pd.DataFrame, factor: FixedFactor, units: NDArray[np.integer] | None, by: Collection[str] = ()
 ) -> NDArray[np.bool_]:
     """Mask the rows in which a factor is fixed: it has several levels, and some level has several units.
 
@@ -124,7 +124,7 @@ def is_row_of_fixed_factor(
 
     Parameters
     ----------
-    frame : DataFrame
+    scores : DataFrame
         The scores.
     factor : FixedFactor
         The factor.
@@ -133,18 +133,18 @@ def is_row_of_fixed_factor(
     by : collection of str
         Grouping columns of the estimates.
     """
-    is_reader_pair: NDArray[np.bool_] = np.zeros(len(frame), dtype=bool)
-    if factor.column == "reader" and "other_reader" in frame.columns:
+    is_reader_pair: NDArray[np.bool_] = np.zeros(len(scores), dtype=bool)
+    if factor.column == "reader" and "other_reader" in scores.columns:
         # a pair of readers scores several cases, so that it is never drawn with one
-        is_reader_pair = frame["other_reader"].notna().to_numpy()
-    if factor.column not in frame.columns:
+        is_reader_pair = scores["other_reader"].notna().to_numpy()
+    if factor.column not in scores.columns:
         return is_reader_pair
     if factor.may_be_compared and factor.column in by:
         return is_reader_pair
-    levels = frame[factor.column].mask(is_reader_pair)
-    has_several_levels = np.full(len(frame), levels.nunique() > 1)
+    levels = scores[factor.column].mask(is_reader_pair)
+    has_several_levels = np.full(len(scores), levels.nunique() > 1)
     if factor.noun == TRAININGS and has_several_levels.any():
-        group_columns = [frame[c] for c in by if c != factor.column]
+        group_columns = [scores[c] for c in by if c != factor.column]
         if group_columns:
             levels_of_groups = levels.groupby(group_columns, dropna=False, observed=True)
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1

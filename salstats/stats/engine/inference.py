@@ -22,7 +22,7 @@ from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio
 from salstats.stats.engine.few_units import are_few_events, has_few_effective_units
 from salstats.stats.engine.inference_options import Options, check_enough_replicates
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
-from salstats.stats.engine.outlying_units import depends_on_few_outlying_units
+from salstats.stats.engine.outlying_units import variance_depends_on_few_outlying_units
 from salstats.stats.engine.replicates import Replicates, mean_sd_and_n_defined, replicate
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import (
@@ -313,8 +313,8 @@ def _masks_of_trial_and_outlying_rows(
         units = _unit_influences_on_estimates_or_differences(term, cells, estimand, robust)
         # influence per leverage: how far the mean of a unit lies from the mean of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
-        outlying = is_graded & depends_on_few_outlying_units(units.influence, distance)
-        outlying_with_few_zeros = outlying & ~_has_many_zero_units(cells, estimand)
+        outlying = is_graded & variance_depends_on_few_outlying_units(units.influence, distance)
+        outlying_with_few_zeros = outlying & ~_has_cell_of_many_zero_units(cells, estimand)
     return _MasksOfTrialAndOutlyingRows(outside_unit_range, trials, outlying, outlying_with_few_zeros)
 
 
@@ -447,7 +447,7 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
     )
 
 
-def _has_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
+def _has_cell_of_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     """Find rows with a cell in which more than a quarter of the units have only zeros."""
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
@@ -602,7 +602,7 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips
     other estimate, also a mean of decreases, is flipped as a linear combination of the means.
     """
     if _is_ratio(estimand):
-        contrast = _fieller_contrast(cells, estimand)
+        contrast = _ratio_contrast_with_unit_influences(cells, estimand)
         theta = 1.0
     else:
         contrast = _linear_contrast(cells, estimand)
@@ -611,7 +611,7 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips
     return sign_flips_of_contrast(contrast, theta, signs, complete=complete)
 
 
-def _fieller_contrast(cells: Cells, estimand: Estimand) -> Contrast:
+def _ratio_contrast_with_unit_influences(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast method - theta * reference with the influences of the units on the two means."""
     assert estimand.reference_weights is not None
     means = cells.means()

@@ -169,14 +169,14 @@ def _share_limits_by_effective_n(
 ) -> Callable[[Basis], LimitArrays]:
     """Make a function of a basis from a kernel of a proportion, its effective sample size and a level."""
 
-    def share_limits(basis: Basis) -> LimitArrays:
+    def limits_by_kernel_and_effective_n(basis: Basis) -> LimitArrays:
         """Return the limits of proportions by the kernel."""
         n_effective = limits.effective_size(
             basis.estimate, basis.n, variance=basis.std_error**2, n_units=basis.n_units, level=basis.level
         )
         return kernel(basis.estimate, n_effective, basis.level)
 
-    return share_limits
+    return limits_by_kernel_and_effective_n
 
 
 def _studentized_limits(basis: Basis) -> LimitArrays:
@@ -191,7 +191,7 @@ def _studentized_limits(basis: Basis) -> LimitArrays:
     )
 
 
-def _limits_of_estimate_by_studentized_log(basis: Basis) -> LimitArrays:
+def _studentized_log_limits_of_any_term(basis: Basis) -> LimitArrays:
     """Return bootstrap-t limits of the estimate, found on the log scale.
 
     Those of a percentage decrease are found from the ratio of the means.
@@ -428,7 +428,7 @@ RECORDS = (
         "bootstrap_t_log",
         "studentized bootstrap on the log scale",
         kind="bootstrap",
-        kernel=_limits_of_estimate_by_studentized_log,
+        kernel=_studentized_log_limits_of_any_term,
         note="studentized bootstrap intervals on the log scale (Davison and Hinkley 1997)",
         terms=("mean", "curve", "percent_decrease", "pooled_rate"),
         short_label="log-scale studentized bootstrap",
@@ -770,11 +770,11 @@ def choose_interval(interval: str | None, term: str, *, with_draws: bool = False
     return replace(record, binary_defaults=trial_intervals)
 
 
-def interval_by_name(name: object, term: object = None) -> Interval | None:
-    """Return the record with a name, None if there is none; of several, the one for the term or the first."""
+def interval_by_name(name: object, preferred_term: object = None) -> Interval | None:
+    """Return the record with a name, None if there is none; of several the one for a term, or the first."""
     named = [record for record in RECORDS if record.name == name]
     for record in named:
-        if term in record.terms:
+        if preferred_term in record.terms:
             return record
     if named:
         return named[0]

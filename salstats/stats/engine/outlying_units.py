@@ -22,7 +22,9 @@ _ROUNDING = 1e-9
 _NORMAL_MAD = 0.6745
 
 
-def depends_on_few_outlying_units(influence: np.ndarray, unit_scores: np.ndarray) -> NDArray[np.bool_]:
+def variance_depends_on_few_outlying_units(
+    influence: np.ndarray, unit_scores: np.ndarray
+) -> NDArray[np.bool_]:
     """Find estimates whose variance comes mostly from a few outlying units.
 
     A method that fails completely on one case in twelve scores 0 there and as usual elsewhere. With 20 cases

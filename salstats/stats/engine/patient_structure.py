@@ -285,7 +285,7 @@ def _groups_of_column(
     if not are_long_ids and _PERSON.search(name) is None:
         if not _look_like_patient_names(texts, len(first_rows_of_cases)):
             return None
-        if not _are_groups_of_consecutive_cases(case_codes, first_rows_of_cases, len(sizes)):
+        if not _are_groups_mostly_of_consecutive_cases(case_codes, first_rows_of_cases, len(sizes)):
             return None
     n_grouped = int(sizes[(sizes >= _SMALLEST) & (sizes <= _LARGEST)].sum())
     return GroupingColumn(name, n_groups=len(sizes), n_grouped=n_grouped, n_cases=len(first_rows_of_cases))
@@ -317,7 +317,7 @@ def _look_like_patient_names(texts: list[str], n_cases: int) -> bool:
     return len(stems) == 1
 
 
-def _are_groups_of_consecutive_cases(
+def _are_groups_mostly_of_consecutive_cases(
     group_of_case: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer], n_groups: int
 ) -> bool:
     """Return True if cases of a group follow each other, in the rows or in the order of the cases' names."""

@@ -116,7 +116,7 @@ def _default_units(codes: ColumnCodes, frame_name: str) -> Units:
     first_rows_of_cases = first_rows(cases)
     grouping = _find_grouping(codes, cases, first_rows_of_cases)
     if grouping is not None:
-        _warn_which_column_names_units(frame, grouping.units, grouping.column, first_rows_of_cases)
+        _warn_of_source_of_units(frame, grouping.units, grouping.column, first_rows_of_cases)
         _warn_of_ids_shared_by_sites(frame, grouping.units, grouping.column, first_rows_of_cases)
         return grouping.units
     if "case" in frame.columns:
@@ -124,7 +124,7 @@ def _default_units(codes: ColumnCodes, frame_name: str) -> Units:
         check_columns(frame, ["case"], frame_name)
         _check_filled(codes, "case", frame_name)
         return _units_of_columns(codes, ["case"])
-    candidates = _patient_columns(frame)
+    candidates = _likely_patient_or_examination_columns(frame)
     if not candidates:
         raise ColumnError(
             f"{frame_name} has no column 'case' or 'patient'",
@@ -149,7 +149,7 @@ def _find_grouping(
     `cases` are the cases of all rows, and `first_rows_of_cases` the first row of each case.
     """
     frame = codes.frame
-    columns = _patient_columns(frame)
+    columns = _likely_patient_or_examination_columns(frame)
     for column in columns:
         units = _units_of_columns(codes, [column], cases)
         if _some_units_group_whole_cases(units, column, cases, first_rows_of_cases):
@@ -207,7 +207,7 @@ def _check_filled(codes: ColumnCodes, column: str, frame_name: str) -> None:
 
 def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
     """Return True if `unit`, or a column of cases or patients, gives the rows of a table their units."""
-    return unit is not None or "case" in frame.columns or bool(_patient_columns(frame))
+    return unit is not None or "case" in frame.columns or bool(_likely_patient_or_examination_columns(frame))
 
 
 def given_and_possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
@@ -255,7 +255,7 @@ def _units_of_columns(
     return Units(", ".join(columns), unit_codes, int(unit_codes.max()) + 1, n_alone)
 
 
-def _patient_columns(frame: pd.DataFrame) -> list[str]:
+def _likely_patient_or_examination_columns(frame: pd.DataFrame) -> list[str]:
     """List columns that may name patients, the likeliest first; only `patient` if there is such a column."""
     names = [str(column) for column in frame.columns]
     if "patient" in names and not _is_empty_or_unknown(frame, "patient").all():
@@ -315,7 +315,7 @@ def _patient_in_case_name_and_dataset_if_any(codes: ColumnCodes) -> pd.DataFrame
     return codes.frame.filter(["dataset"]).assign(patient=patient_of_row)
 
 
-def _warn_which_column_names_units(
+def _warn_of_source_of_units(
     frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: NDArray[np.integer]
 ) -> None:
     """Warn which column names the units, unless it is `patient` and names all of them."""
@@ -394,7 +394,9 @@ def _warn_that_cases_may_group_by_patient(
     frame: pd.DataFrame, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> None:
     """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
-    if any(_PATIENT_COLUMN_NAME.fullmatch(column) for column in _patient_columns(frame)):
+    if any(
+        _PATIENT_COLUMN_NAME.fullmatch(column) for column in _likely_patient_or_examination_columns(frame)
+    ):
         return
     independent = Message(Setting("unit", "case"), " says that cases are independent")
     column = find_patient_column(frame, cases)

@@ -30,10 +30,10 @@ SEVERAL = "several"
 def reasons_of_undefined_scores(scores: pd.DataFrame) -> np.ndarray:
     """Return the reason why the score of each row is undefined, "" for defined scores."""
     is_undefined = scores["score"].isna().to_numpy(dtype=bool)
-    return np.where(is_undefined, _reasons_if_undefined(scores), "")
+    return np.where(is_undefined, _reasons_as_if_all_undefined(scores), "")
 
 
-def _reasons_if_undefined(scores: pd.DataFrame) -> np.ndarray:
+def _reasons_as_if_all_undefined(scores: pd.DataFrame) -> np.ndarray:
     """Return the reason that the score of each row would have if it was undefined; scores are ignored."""
     row_reasons = np.full(len(scores), UNDEFINED, dtype=object)
     if "label" in scores.columns:
@@ -50,7 +50,7 @@ def is_row_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
     """Mask the rows whose own finding is absent by label or reason, even if they have a score."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
-    return np.isin(_reasons_if_undefined(scores), ABSENT_REASONS)
+    return np.isin(_reasons_as_if_all_undefined(scores), ABSENT_REASONS)
 
 
 def is_missing_for_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
@@ -218,7 +218,7 @@ def metric_option_or_several_columns(
     return options
 
 
-def human_label_column_if_any(data: pd.DataFrame) -> dict[str, str]:
+def human_label_column_if_one_label(data: pd.DataFrame) -> dict[str, str]:
     """Return the column `human_label` of estimates from all of `data`, or nothing unless it has one label."""
     if "human_label" not in data.columns:
         return {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from salstats.coded_text import TEXT
 from salstats.errors import Advice, Call, Message, Setting, warn
-from salstats.frames import ColumnCodes, distinct_codes, first_rows, with_column
+from salstats.frames import ColumnCodes, distinct_codes, first_rows, with_estimate_column_added
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL_PAIRS, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
 from salstats.stats.engine.grouping import AVERAGE, group_labels, joined_group_labels
@@ -191,7 +191,7 @@ def add_n_shared_and_cautions(
         # A method without any defined score shares no cases.
         n_shared[block.rows] = merged["n_shared"].astype("float64").fillna(0).to_numpy(dtype=np.int64)
         is_marked[block.rows] = merged["has_many_missing"].eq(True).to_numpy()
-    with_numbers = with_column(estimates, "n_shared", n_shared)
+    with_numbers = with_estimate_column_added(estimates, "n_shared", n_shared)
     return add_caution(with_numbers, DIFFERENT_CASES, is_marked)
 
 

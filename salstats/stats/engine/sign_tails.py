@@ -76,7 +76,7 @@ def _sign_flip_p_value(unit_shares_of_statistic: np.ndarray, tie_weight: float) 
     elif len(sizes) <= _FEW_UNITS:
         whole_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
     else:
-        return _saddlepoint_p_value(sizes, abs(statistic))
+        return _two_sided_saddlepoint_p_value(sizes, abs(statistic))
     shares = _shares_of_sign_patterns_further_and_as_far(whole_sizes.astype(np.int64), is_opposed)
     if is_zero:
         # Every pattern is at least as far from 0, and the patterns with a statistic of 0 are ties.
@@ -119,7 +119,7 @@ def _shares_of_sign_patterns_further_and_as_far(
     )
 
 
-def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
+def _two_sided_saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
     """Approximate the two-sided P value of a statistic this far from 0 by Lugannani and Rice's formula.
 
     P = 2 (1 - Phi(w) + phi(w) (1/u - 1/w)) with w = sqrt(2 (t distance - K(t))) and u = t sqrt(K''(t)); Phi

@@ -8,7 +8,7 @@ from scipy import special
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    beta_likelihood,
+    beta_log_likelihood_with_expected_information,
     checked_interior_mask,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
@@ -37,7 +37,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: boo
 
     def likelihood(predictors: np.ndarray) -> SummedLikelihood:
         logit_mean, log_precision = predictors.T
-        return beta_likelihood(response, interior, logit_mean, log_precision)
+        return beta_log_likelihood_with_expected_information(response, interior, logit_mean, log_precision)
 
     mle = maximize_likelihood(designs, start, likelihood, label)
     solution = solution_at_maximum(
@@ -52,7 +52,9 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: boo
     )
     logit_mean = matrix @ solution.coefficients
     log_precisions = np.repeat(solution.nuisance_parameters, len(response))
-    information = beta_likelihood(response, interior, logit_mean, log_precisions).information
+    information = beta_log_likelihood_with_expected_information(
+        response, interior, logit_mean, log_precisions
+    ).information
     information_on_logit_mean = information[:, 0, 0]
     weighted_qr = qr_and_leverage(matrix * np.sqrt(information_on_logit_mean)[:, None])
     return replace(solution, leverage=weighted_qr.leverage)

@@ -46,7 +46,7 @@ def checked_interior_mask(response: np.ndarray, model_label: str) -> NDArray[np.
     return interior
 
 
-def beta_likelihood(
+def beta_log_likelihood_with_expected_information(
     response: np.ndarray, interior: NDArray[np.bool_], logit_mean: np.ndarray, log_precision: np.ndarray
 ) -> SummedLikelihood:
     """Return the log-likelihood of the interior scores, with derivatives and information by two predictors.

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salstats.stats.engine.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
-from salstats.stats.engine.outlying_units import depends_on_few_outlying_units
+from salstats.stats.engine.outlying_units import variance_depends_on_few_outlying_units
 from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
 from salstats.stats.models.fitted_models import Model
@@ -34,7 +34,9 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, NDArray[
     if not np.isin(solution.response, (0, 1)).all():
         influence = cluster_sums(solution.scores, clusters) @ solution.bread
         residuals = _projected_unit_residuals_by_coefficient(solution, clusters)
-        cautions[OUTLYING_UNITS] = depends_on_few_outlying_units(influence[:, : solution.rank], residuals)
+        cautions[OUTLYING_UNITS] = variance_depends_on_few_outlying_units(
+            influence[:, : solution.rank], residuals
+        )
     return cautions
 
 

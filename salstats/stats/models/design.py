@@ -185,7 +185,7 @@ def build_design(formula: Formula, variables: Variables, rows: NDArray[np.intege
     numeric_factors = [factor for factor in (formula.response, *factors) if factor not in levels]
     for factor in numeric_factors:
         _check_columns_are_numbers(factor, variables)
-    _check_number_of_columns(formula, levels)
+    _check_number_of_columns_per_term(formula, levels)
     coding = _column_coding(formula, variables, levels)
     values = {column: variables[column].values[rows] for column in formula.columns}
     for factor in numeric_factors:
@@ -291,7 +291,7 @@ def _check_columns_are_numbers(factor: Factor, variables: Variables) -> None:
             )
 
 
-def _check_number_of_columns(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
+def _check_number_of_columns_per_term(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
     """Raise if a term of the model matrix would have more than `MAX_COLUMNS` columns."""
 
     def n_levels(factor: Factor) -> int:

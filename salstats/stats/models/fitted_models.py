@@ -22,7 +22,7 @@ from salstats.stats.engine.fixed_factors import (
     FACTORS,
     NOUN_OF_COLUMN,
     FixedFactor,
-    fixed_factors_column_of_masks,
+    inference_to_column_of_fixed_masks,
     is_row_of_fixed_factor,
 )
 from salstats.stats.engine.resampling_units import Unit
@@ -180,7 +180,7 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
         is_fixed[factor.noun] |= [
             _takes_several_readers_or_trainings_as_fixed(model, factor) for model in models
         ]
-    columns |= fixed_factors_column_of_masks(
+    columns |= inference_to_column_of_fixed_masks(
         {noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()}
     )
     if fitted.weights is not None:

@@ -17,7 +17,7 @@ from salstats.stats.models.fitted_models import (
     family_and_error_columns,
     key_columns,
 )
-from salstats.stats.models.joint_tests import joint_wald_test
+from salstats.stats.models.joint_tests import joint_wald_test_of_marginal_effects
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
@@ -350,7 +350,7 @@ def _f_test_columns(model: Model, notes: Notes) -> dict[str, float]:
     if solution.rank == n_intercepts:
         return {}
     all_terms = range(len(model.formula.terms))
-    test = joint_wald_test(model, all_terms, notes)
+    test = joint_wald_test_of_marginal_effects(model, all_terms, notes)
     return {
         "statistic": test.statistic,
         "df": test.df_num,

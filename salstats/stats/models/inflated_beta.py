@@ -8,7 +8,7 @@ from scipy import special
 
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    beta_likelihood,
+    beta_log_likelihood_with_expected_information,
     checked_interior_mask,
     full_predictors,
     likelihood_of_present_predictors,
@@ -110,7 +110,7 @@ def _inflated_beta_likelihood(
     zero = response == 0
     one = response == 1
     logit_mean, log_odds_zero, log_odds_one, log_precision = predictors.T
-    beta = beta_likelihood(response, interior, logit_mean, log_precision)
+    beta = beta_log_likelihood_with_expected_information(response, interior, logit_mean, log_precision)
     # log(1 + exp(log_odds_zero) + exp(log_odds_one)), which is -log P(0 < y < 1)
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
     likelihood = log_odds_zero[zero].sum() + log_odds_one[one].sum() - log_total.sum() + beta.log_likelihood

@@ -174,7 +174,7 @@ def joint_tests(
         model_terms = _term_names(model.formula)
         for tested in tested_together:
             term_names.append(" + ".join(model_terms[position] for position in tested))
-            tests.append(joint_wald_test(model, tested, notes))
+            tests.append(joint_wald_test_of_marginal_effects(model, tested, notes))
         n_tests.append(len(tested_together))
     notes.warn()
     statistic, df, df_residual, p_value = np.asarray(tests).T
@@ -252,7 +252,9 @@ class WaldTest(NamedTuple):
     p_value: float
 
 
-def joint_wald_test(model: Model, term_positions: Sequence[int], notes: Notes) -> WaldTest:
+def joint_wald_test_of_marginal_effects(
+    model: Model, term_positions: Sequence[int], notes: Notes
+) -> WaldTest:
     """Test that the terms at these positions of a model's formula have no effect.
 
     The test is NaN where the model or all coefficients of the terms have no estimates, and, with a note,

@@ -38,7 +38,7 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
-    human_label_column_if_any,
+    human_label_column_if_one_label,
     is_missing_for_absent_finding,
     is_row_of_absent_finding,
 )
@@ -176,7 +176,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         ),
         inference_notes=inference_notes,
         weights=weights,
-        human_label=human_label_column_if_any(data).get("human_label"),
+        human_label=human_label_column_if_one_label(data).get("human_label"),
     )
 
 

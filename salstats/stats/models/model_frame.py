@@ -20,7 +20,7 @@ from salstats.stats.models.formulas import Formula
 
 
 def frame_with_metrics_as_columns(
-    data: pd.DataFrame, formula: Formula, reference_to_subtract_from: str | None
+    data: pd.DataFrame, formula: Formula, reference_to_subtract_methods_from: str | None
 ) -> pd.DataFrame:
     """Return the frame of a formula, in which each of its names is a column.
 
@@ -29,9 +29,11 @@ def frame_with_metrics_as_columns(
     the other columns from the row of the left side's metric if there is one. With a reference to subtract
     from, the left side is its score minus that of each other method on the same case.
     """
-    metrics = _checked_metrics_of_formula(data, formula, reference_to_subtract_from)
-    if reference_to_subtract_from is not None:
-        return _reference_minus_method_response_frame(data, formula, metrics, reference_to_subtract_from)
+    metrics = _checked_metrics_of_formula(data, formula, reference_to_subtract_methods_from)
+    if reference_to_subtract_methods_from is not None:
+        return _reference_minus_method_response_frame(
+            data, formula, metrics, reference_to_subtract_methods_from
+        )
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
@@ -110,7 +112,7 @@ def _reference_minus_method_response_frame(
     response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
     if response in metrics:
-        scores = _response_scores_with_covariates_of_methods(data, response, metrics, reference)
+        scores = _response_scores_and_covariates_before_pairing(data, response, metrics, reference)
     else:
         scores = data.assign(score=data[response])
         if "metric" not in scores.columns:
@@ -136,7 +138,7 @@ def _reference_minus_method_response_frame(
     return paired[list(data.columns)]
 
 
-def _response_scores_with_covariates_of_methods(
+def _response_scores_and_covariates_before_pairing(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Return the scores of the metric on the left side, with the other metrics as columns."""

@@ -6,7 +6,7 @@ from scipy import special
 
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    beta_likelihood,
+    beta_log_likelihood_with_expected_information,
     checked_interior_mask,
     full_predictors,
     likelihood_of_present_predictors,
@@ -137,7 +137,7 @@ def _ordered_beta_likelihood(
     between = above_zero * (1 - at_one) * -np.expm1(c0 - c1)
     log_between = special.log_expit(eta - c0) + special.log_expit(c1 - eta) + np.log(-np.expm1(c0 - c1))
     log_boundary = np.select([zero, one], [special.log_expit(c0 - eta), special.log_expit(eta - c1)], 0.0)
-    beta = beta_likelihood(response, interior, eta, log_precision)
+    beta = beta_log_likelihood_with_expected_information(response, interior, eta, log_precision)
     likelihood = log_boundary.sum() + log_between[interior].sum() + beta.log_likelihood
 
     # Derivatives of log P(y = 0), log P(0 < y < 1) and log P(y = 1) by the predictors

@@ -277,11 +277,13 @@ def _model_matrix_slopes_and_unresolved_count(
     step = first_step
     # Rows in which no two slopes agree yet
     unresolved = np.arange(len(values))
-    wide_slopes, _ = _difference_quotients(model, covariate, codes, step)
+    wide_slopes, _ = _difference_quotients_and_largest_entries(model, covariate, codes, step)
     for _ in range(_MAX_SHRINKS):
         step = step / 10
         unresolved_codes = {column: column_codes[unresolved] for column, column_codes in codes.items()}
-        narrow_slopes, sizes = _difference_quotients(model, covariate, unresolved_codes, step)
+        narrow_slopes, sizes = _difference_quotients_and_largest_entries(
+            model, covariate, unresolved_codes, step
+        )
         # Rounding errors of the matrix, and of the covariate, whose step is inexact
         rounded_sizes = sizes + np.abs(narrow_slopes * values[unresolved, None])
         rounding = 100 * np.finfo(float).eps * rounded_sizes / step
@@ -302,7 +304,9 @@ class _DifferenceQuotients(NamedTuple):
     sizes: np.ndarray  # largest absolute entries of the matrices that were subtracted
 
 
-def _difference_quotients(model: Model, covariate: str, codes: Codes, step: float) -> _DifferenceQuotients:
+def _difference_quotients_and_largest_entries(
+    model: Model, covariate: str, codes: Codes, step: float
+) -> _DifferenceQuotients:
     """Return slopes of the model matrix along a covariate by differences of a step."""
     weighted_matrices = []
     sizes = []

@@ -37,7 +37,9 @@ class RegressionQuantile(NamedTuple):
     scores: np.ndarray
 
 
-def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
+def regression_quantile_and_rank_scores(
+    matrix: np.ndarray, response: np.ndarray, quantile: float
+) -> RegressionQuantile:
     """Fit the plane with the least sum of weighted distances: weight q for rows above, 1 - q for rows below.
 
     HiGHS solves the dual linear program: the largest y'a with X'a = (1 - q) X'1 and 0 <= a <= 1. The
@@ -123,7 +125,7 @@ class ScoreTest(NamedTuple):
         J Am Stat Assoc 2007;102:104-112. https://doi.org/10.1198/016214506000001220
         """
         response = self.response - value * self.column
-        regression = regression_quantile(self.covariates, response, self.quantile)
+        regression = regression_quantile_and_rank_scores(self.covariates, response, self.quantile)
         sums = np.bincount(self.clusters, self.residual_column * regression.scores)
         if not abs(sums.sum()) > _ROUNDING * np.abs(sums).sum():
             return 0.0
@@ -279,7 +281,7 @@ def _estimate_test_and_limits_by_coefficient(
         return table
     matrix = solution.matrix
     response = solution.response
-    estimates = regression_quantile(matrix, response, quantile).coefficients
+    estimates = regression_quantile_and_rank_scores(matrix, response, quantile).coefficients
     n_units = model.n_units
     df = float(n_units - 1)
     critical = float(special.stdtrit(df, (1 + level) / 2)) if n_units > 1 else np.inf

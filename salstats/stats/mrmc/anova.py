@@ -142,7 +142,7 @@ class Analysis:
     error_term: Callable[[AnovaTable], ErrorTerm]
 
 
-def _error_both_random(table: AnovaTable) -> ErrorTerm:
+def _error_mean_square_both_random(table: AnovaTable) -> ErrorTerm:
     """Error MS_within + r max(Cov2 - Cov3, 0), with Hillis' degrees of freedom.
 
     They are error² / (MS_within² / df_within) (Hillis 2007, doi:10.1002/sim.2532). r: number of readers.
@@ -175,7 +175,7 @@ def _error_cases_fixed(table: AnovaTable) -> ErrorTerm:
 
 #: Analyses by (readers are random, cases are random).
 ANALYSES = {
-    (True, True): Analysis("readers and cases", _error_both_random),
+    (True, True): Analysis("readers and cases", _error_mean_square_both_random),
     (False, True): Analysis(THESE_READERS, _error_readers_fixed),
     (True, False): Analysis("these cases", _error_cases_fixed),
 }

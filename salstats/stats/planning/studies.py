@@ -15,7 +15,7 @@ from salstats.jobs import results_by_batch
 from salstats.stats.comparison_frames import (
     infer_and_test,
     lower_or_higher_verdict_and_any_margin_columns,
-    options_without_binary_defaults_for_flips,
+    options_for_wild_or_joint_tests,
     test_name_of_each_row,
 )
 from salstats.stats.contrasts import difference, percent_decrease
@@ -72,7 +72,7 @@ class Plan:
     ) -> pd.DataFrame:
         """Analyse the pairs of each study as `analyse` would; return a row for each study."""
         options = checked_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
-        options = options_without_binary_defaults_for_flips(options, self.test, adjust="none")
+        options = options_for_wild_or_joint_tests(options, self.test, adjust="none")
         test = self.test or options.agreeing_test_name
         comparison = ComparisonOptions(
             "reference", by=["study"], pairs="complete", average=None, overall=False

@@ -19,8 +19,8 @@ from salstats.studies.lanfredi2021.example_case import (
 )
 from salstats.studies.lanfredi2021.gaze_scores import (
     ScoringOptions,
-    phases_to_read_or_none_for_all,
     scored_recordings,
+    study_phases_or_none_for_all,
 )
 from salstats.studies.lanfredi2021.layouts import BASELINES, CENTRE_REWARDING, LABELS, LAYOUTS, SHUFFLED
 from salstats.studies.lanfredi2021.printed_tables import (
@@ -216,7 +216,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         class_maps=folder_by_series_name(options.class_maps, "class_maps"),
         lungs=options.lungs,
         padded=options.padded,
-        phases=options.phases or phases_to_read_or_none_for_all(options.raw),
+        phases=options.phases or study_phases_or_none_for_all(options.raw),
     )
     scoring = ScoringOptions(
         n_readers=options.readers,

@@ -125,7 +125,7 @@ def scored_recordings(
     unscored = Recordings(
         study, options, labels, bias, all_scores=pd.DataFrame(), jobs=jobs, progress=progress
     )
-    scores = scores_by_left_out_reader(
+    scores = method_scores_by_left_out_reader(
         unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed
     )
     if rows_of_images_with_n_readers(scores, options.n_readers)["score"].isna().all():
@@ -138,7 +138,9 @@ def scored_recordings(
     return replace(unscored, all_scores=scores)
 
 
-def scores_by_left_out_reader(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
+def method_scores_by_left_out_reader(
+    recordings: Recordings, center_bias: str, **options: object
+) -> pd.DataFrame:
     """Score a study with one centre bias: a row per case, method, left-out reader and metric.
 
     `with_mixing_and_subset` names the rows.
@@ -156,7 +158,7 @@ def scores_by_left_out_reader(recordings: Recordings, center_bias: str, **option
     return with_mixing_and_subset(scores, recordings.labels)
 
 
-def phases_to_read_or_none_for_all(folder: Path) -> list[int] | None:
+def study_phases_or_none_for_all(folder: Path) -> list[int] | None:
     """Return the phases of a release that the study used; warn of the others, which are not read.
 
     None, which reads all phases, where the release has only phases of the study, or none of them.
@@ -240,11 +242,13 @@ def with_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
-def rows_of_images_with_n_readers(rows: pd.DataFrame, n_readers: int | None) -> pd.DataFrame:
+def rows_of_images_with_n_readers(
+    rows: pd.DataFrame, n_readers_or_none_for_minimum: int | None
+) -> pd.DataFrame:
     """Keep the rows of images that exactly so many readers looked at, or at least two where it is None."""
     unscored_reasons = [too_few_readers_reason(_MIN_READERS)]
-    if n_readers is not None:
-        unscored_reasons.append(other_n_readers_reason(n_readers))
+    if n_readers_or_none_for_minimum is not None:
+        unscored_reasons.append(other_n_readers_reason(n_readers_or_none_for_minimum))
     return rows[~rows["reason"].isin(unscored_reasons)].reset_index(drop=True)
 
 

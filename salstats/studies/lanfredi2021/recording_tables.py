@@ -22,10 +22,10 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     main_method_and_mixing,
     mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
+    method_scores_by_left_out_reader,
     printed_row_names,
     rows_of_images_with_n_readers,
     rows_of_table_2,
-    scores_by_left_out_reader,
     sorted_as_printed,
     with_mixing_in_methods,
     with_no_mixing_as_missing,
@@ -226,7 +226,7 @@ def _exact_scores_of_shuffled_metrics(recordings: Recordings, center_bias: str) 
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
-    scores = scores_by_left_out_reader(recordings, center_bias, metrics=SHUFFLED)
+    scores = method_scores_by_left_out_reader(recordings, center_bias, metrics=SHUFFLED)
     return rows_of_images_with_n_readers(scores, options.n_readers)
 
 

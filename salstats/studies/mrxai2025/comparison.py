@@ -308,7 +308,7 @@ def paired_differences(comparison: ToolComparison) -> ItemResult:
     names = comparison.names
     rows = differences_from_reference(comparison.compared, options)
     note = "pairs of two defined scores only: cases on which either tool failed do not count"
-    if read_estimates(rows).only_value("test") == "bootstrap":
+    if read_estimates(rows).only_non_missing_value("test") == "bootstrap":
         smallest_p = f"{2 / (options.n_replicates + 1):.2g}"
         note += (
             f"; with {options.n_replicates:,} replicates P is {smallest_p} at least, before the correction"
@@ -335,7 +335,7 @@ def sensitivity_to_failures(comparison: ToolComparison) -> ItemResult:
     compared = comparison.compared
     rows = estimates_without_failures_and_at_worst(compared, comparison.options, comparison.diagonals)
     figure = None
-    if _is_difference_changed_by_failures(rows).any():
+    if _is_estimated_difference_changed_by_failures(rows).any():
         figure = _figure_of_differences_changed_by_treating_failures(rows, comparison)
     is_failed = case_and_tool_rows_with_failure_flags(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
@@ -400,7 +400,7 @@ def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOption
     )
 
 
-def _is_difference_changed_by_failures(rows: pd.DataFrame) -> pd.Series:
+def _is_estimated_difference_changed_by_failures(rows: pd.DataFrame) -> pd.Series:
     """Tell for each row whether its difference changes when failures have the worst score."""
     if "verdict" not in rows.columns:
         return pd.Series(False, index=rows.index)
@@ -445,7 +445,7 @@ def _figure_of_differences_changed_by_treating_failures(
 ) -> Figure:
     """Plot the differences that failures change, a panel for each metric that fits on the page."""
     names = comparison.names
-    changed = rows[_is_difference_changed_by_failures(rows)]
+    changed = rows[_is_estimated_difference_changed_by_failures(rows)]
     metrics = list(dict.fromkeys(sorted_by_metric_and_tool(changed, names)["metric"]))
     # A tool takes a heading and a row for each of both runs.
     n_rows = (1 + len(RUNS)) * changed["method"].nunique()
@@ -474,7 +474,7 @@ def figure_8_example_cases(comparison: ToolComparison) -> ItemResult:
     """Fig. 8: the cases whose score is the worst, nearest the median and the mean, and the best, drawn."""
     assert comparison.study is not None
     compared = comparison.compared
-    rule = comparison.options.pick_rule(compared)
+    rule = comparison.options.tool_and_metric_that_pick_cases(compared)
     rows = compared[compared["metric"] == rule.metric]
     picks = ss.pick_cases(rows, method=rule.tool, by="metric")
     names = comparison.names

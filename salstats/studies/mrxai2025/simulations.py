@@ -168,7 +168,7 @@ def simulated_masks_maker(*simulation_names: str) -> Callable[[Any], ItemResult]
             sizes,
             _mask_pixels_of_each_step_table(sizes),
             figure,
-            note=note_text(_SHAPE_NOTE, steps_note(simulation_names)),
+            note=note_text(_SHAPE_NOTE, changing_sizes_note_or_empty(simulation_names)),
         )
 
     return make
@@ -180,7 +180,7 @@ def simulated_score_curves_maker(*simulation_names: str) -> Callable[[Any], Item
     def make(data: Any) -> ItemResult:
         scores = data.simulations.scores
         scores = scores[scores["simulation"].isin(simulation_names)].reset_index(drop=True)
-        note = note_text(_SHAPE_NOTE, steps_note(simulation_names))
+        note = note_text(_SHAPE_NOTE, changing_sizes_note_or_empty(simulation_names))
         return ItemResult(
             scores,
             _table_of_steps_with_measure_columns(scores),
@@ -191,7 +191,7 @@ def simulated_score_curves_maker(*simulation_names: str) -> Callable[[Any], Item
     return make
 
 
-def steps_note(simulations: Sequence[str]) -> str:
+def changing_sizes_note_or_empty(simulations: Sequence[str]) -> str:
     """Explain the sizes of some simulations; empty where sizes do not change."""
     sentences = [VARIANT_NOTES[name] for name in simulations if name in VARIANT_NOTES]
     if not sentences:
@@ -274,7 +274,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
         [
             "In each panel: shift down and to the right in pixels, size relative to the shape drawn "
             f"(image {height} x {width}, drawn anew at each size).",
-            steps_note(names),
+            changing_sizes_note_or_empty(names),
         ],
         caption_chars(PAGE_MM),
     )
@@ -363,7 +363,7 @@ def plot_measures_by_mask_size_or_shift(scores: pd.DataFrame) -> Figure:
     notes = [_PERFECT_NOTE, _grey_line_and_size_note(rows, by_shift)]
     if hidden:
         notes.append("PDC without size penalty is the same, as all sizes are.")
-    notes += [steps_note(simulations), ABBREVIATION_NOTE, RECONSTRUCTION_NOTE]
+    notes += [changing_sizes_note_or_empty(simulations), ABBREVIATION_NOTE, RECONSTRUCTION_NOTE]
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns=2, width=PAGE_MM, free_axes=True)
     n_rows = len(grid.titles) / 2
     panel_height = min(_PANELS_MM / n_rows, _PANEL_MM)

@@ -50,7 +50,7 @@ class ToolComparisonOptions:
     #: Compute means and SDs alone, without intervals and tests, as the study does.
     as_published: bool = False
 
-    def pick_rule(self, compared: pd.DataFrame) -> PickRule:
+    def tool_and_metric_that_pick_cases(self, compared: pd.DataFrame) -> PickRule:
         """Return the tool and metric whose scores pick the cases shown."""
         tools = [str(tool) for tool in compared["method"].unique()]
         metrics = [str(metric) for metric in compared["metric"].unique()]
@@ -86,7 +86,12 @@ def means_with_counts_and_print(
     counts = counts[["n_cases", "n_empty", "share_empty", "n_not_given"]]
     rows = rows.merge(described[[*METRIC_AND_TOOL, "sd"]], on=METRIC_AND_TOOL, validate="1:1")
     rows = rows.merge(counts, on="method", validate="m:1")
-    return rows.merge(_printed_dice(rows["method"], printed), on=METRIC_AND_TOOL, how="left", validate="1:1")
+    return rows.merge(
+        _printed_dice_of_matched_methods(rows["method"], printed),
+        on=METRIC_AND_TOOL,
+        how="left",
+        validate="1:1",
+    )
 
 
 def differences_from_reference(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
@@ -150,7 +155,7 @@ def patient_unit_or_none(scores: pd.DataFrame) -> str | None:
     return None
 
 
-def _printed_dice(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFrame:
+def _printed_dice_of_matched_methods(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFrame:
     """Return the printed mean and SD of Dice, by the name in `methods`, of the tools that the study has."""
     columns = [*METRIC_AND_TOOL, "printed_mean", "printed_sd"]
     if printed is None:

@@ -134,7 +134,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
         if model_index >= len(models):
             return None
         model = models[model_index]
-        rows = _scores_with_tasks(benchmark)
+        rows = _scores_with_first_task_by_default(benchmark)
         rows = rows[rows["metric"] == picks["metric"].iloc[0]]
         title = f"Fig. {3 + model_index}: maps of every method"
         if model is not None:
@@ -180,7 +180,7 @@ def _median_score_image_of_each_data_set(benchmark: Benchmark) -> pd.DataFrame:
     Columns: `dataset, case, task, metric, score` and what `pick_cases` adds.
     """
     study = _study(benchmark)
-    scores = _scores_with_tasks(benchmark)
+    scores = _scores_with_first_task_by_default(benchmark)
     cases_and_tasks = {(case.case, task) for case in study for task in case.truths}
     metric = benchmark.names.order("metric", scores["metric"])[0]
     scores = scores[(scores["metric"] == metric) & scores["score"].notna()]
@@ -200,7 +200,7 @@ def _median_score_image_of_each_data_set(benchmark: Benchmark) -> pd.DataFrame:
     return picks.set_index("dataset").loc[order].reset_index()
 
 
-def _scores_with_tasks(benchmark: Benchmark) -> pd.DataFrame:
+def _scores_with_first_task_by_default(benchmark: Benchmark) -> pd.DataFrame:
     """Return the scores; without a column `task` they belong to the first task of the study."""
     scores = benchmark.scores
     assert scores is not None

@@ -190,7 +190,7 @@ def printed_correlations_compared_with_printed_values(benchmark: Benchmark) -> I
         {
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
-            "Difference": _correlation_difference_or_empty_text,
+            "Difference": _correlation_difference_text_unless_agreeing,
             TableColumn("Agrees", align="left"): _agreement_text,
         },
         groups="pair",
@@ -203,7 +203,7 @@ def printed_correlations_compared_with_printed_values(benchmark: Benchmark) -> I
     )
 
 
-def _correlation_difference_or_empty_text(row: Any) -> str:
+def _correlation_difference_text_unless_agreeing(row: Any) -> str:
     """Write the difference of a printed correlation and the recomputed one; empty where they agree."""
     if row.agrees:
         return ""

@@ -31,7 +31,7 @@ from salstats.studies.saporta2022.localisation import (
     means_by_method_and_model,
     means_with_tuned_thresholds,
     pooled_pixel_rates,
-    table_1_mean_iou_and_hit_rate,
+    table_1_means_of_every_method,
 )
 from salstats.studies.saporta2022.printed_numbers import (
     FULL_SLICE_2021,
@@ -143,7 +143,7 @@ _TRUE_FINDINGS = "findings of the truth"
 ITEMS = (
     StudyItem("extended_data_10", "Extended Data 10: summary statistics", case_counts_and_feature_quartiles,
               slice=_ALL_CASES),
-    StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1_mean_iou_and_hit_rate,
+    StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1_means_of_every_method,
               part_needs=(MAPS, PEOPLE, HITS), printed=TABLE_1),
     StudyItem("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people",
               figure_2_means_of_main_and_people,

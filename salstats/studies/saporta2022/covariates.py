@@ -42,7 +42,7 @@ def case_counts_and_feature_quartiles(frames: StudyFrames) -> ItemResult:
     counts = frames.counts
     assert counts is not None
     features = feature_statistics(frames.all_tasks or frames)
-    left_out = _left_out_tasks_text(counts)
+    left_out = _left_out_tasks_or_none_text(counts)
     return ItemResult(
         _add_feature_quartiles(counts, features),
         _summary_table(counts, features),
@@ -51,7 +51,7 @@ def case_counts_and_feature_quartiles(frames: StudyFrames) -> ItemResult:
     )
 
 
-def _left_out_tasks_text(counts: pd.DataFrame) -> str:
+def _left_out_tasks_or_none_text(counts: pd.DataFrame) -> str:
     """Name the tasks that are left out, with the number of cases and the reason."""
     texts = []
     for row in counts[counts["left_out"]].itertuples():

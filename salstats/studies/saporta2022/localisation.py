@@ -49,7 +49,7 @@ from salstats.study import HUMAN
 ENSEMBLE = "ensemble"
 
 
-def table_1_mean_iou_and_hit_rate(frames: StudyFrames) -> ItemResult:
+def table_1_means_of_every_method(frames: StudyFrames) -> ItemResult:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")

@@ -100,7 +100,7 @@ class SlicedScores:
     true_positive: pd.DataFrame
     #: IoU with the masks as they were scored; no rows where the full slice is not given.
     full: pd.DataFrame
-    #: Labels and features by case and task (`labels_and_features`).
+    #: Labels and features by case and task (`finding_labels_and_features_by_case`).
     features: pd.DataFrame
     #: Probability cut-offs by task and method or series, None for any; empty without the option.
     cutoffs: dict[Key, float]
@@ -128,7 +128,7 @@ class SlicedScores:
             FULL_PROBABILITIES: _has_values(full_maps, "prob") or (self.full.empty and has_prob),
             FULL_LABELS: _has_values(full_maps, "label"),
             SEVERAL_MODELS: _n_method_model_pairs(maps) > 1,
-            CHECKPOINTS: _has_ensemble_and_checkpoints(maps),
+            CHECKPOINTS: _first_model_has_ensemble_and_checkpoints(maps),
         }
         return frozenset(need for need, met in is_met.items() if met)
 
@@ -155,8 +155,8 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
     _check_no_data_options(options)
     check_enough_replicates(options.replicates)
     prepared = _iou_and_hit_rows_main_first(scores, options)
-    full = _rows_of_slice(prepared, FULL)
-    true_positives = _rows_of_slice(prepared, TRUE_POSITIVE)
+    full = _rows_of_slice_default_true_positive(prepared, FULL)
+    true_positives = _rows_of_slice_default_true_positive(prepared, TRUE_POSITIVE)
     if options.full_scores:
         if len(full):
             raise SalstatsError(
@@ -174,22 +174,22 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
                 column="slice",
             )
     if true_positives.empty:
-        true_positives = _true_positive_slice_from_full(full)
+        true_positives = _slice_of_cases_with_any_finding(full)
     true_positives = _with_reasons_of_undefined_scores(true_positives, is_full_slice=False)
-    features = labels_and_features(true_positives)
+    features = finding_labels_and_features_by_case(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
     check_some_task_has_enough_positives(features, options.min_positives)
     full = _with_reasons_of_undefined_scores(
         full[full["metric"] == "iou"].reset_index(drop=True), is_full_slice=True
     )
     if options.cutoff:
-        _check_has_columns_to_apply_cutoffs(full)
+        _check_has_probabilities_and_pixel_counts(full)
     cutoffs = _read_cutoffs(options.cutoff, full)
     full = _add_finding_labels(full).drop(columns=list(FEATURES), errors="ignore")
     return SlicedScores(true_positives, full, features, cutoffs)
 
 
-def labels_and_features(scores: pd.DataFrame) -> pd.DataFrame:
+def finding_labels_and_features_by_case(scores: pd.DataFrame) -> pd.DataFrame:
     """Return a row per case and task of scores: `case, task, label` and the features, NaN where unknown.
 
     The label is 0 where the reason of every score is an absent finding, else 1.
@@ -356,7 +356,7 @@ def _saliency_series_names(scores: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
+def _rows_of_slice_default_true_positive(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     """Keep the rows of a slice; rows that name none belong to the true-positive slice."""
     if "slice" not in scores:
         if name == TRUE_POSITIVE:
@@ -373,7 +373,7 @@ def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     return scores[slices == name].reset_index(drop=True)
 
 
-def _true_positive_slice_from_full(full_slice: pd.DataFrame) -> pd.DataFrame:
+def _slice_of_cases_with_any_finding(full_slice: pd.DataFrame) -> pd.DataFrame:
     """Make the true-positive slice from the full one: the cases with a finding in any task."""
     if not {"tp", "fp", "fn"} <= set(full_slice):
         raise ColumnError(
@@ -503,7 +503,7 @@ def _check_no_method_has_cutoffs_for_some_tasks_only(cutoffs: dict[Key, float], 
             )
 
 
-def _check_has_columns_to_apply_cutoffs(full_slice: pd.DataFrame) -> None:
+def _check_has_probabilities_and_pixel_counts(full_slice: pd.DataFrame) -> None:
     """Raise an error where the full slice lacks a column that is needed to empty masks below a cut-off."""
     missing = [name for name in ("prob", "tp", "fp", "fn") if not _has_values(full_slice, name)]
     if missing:
@@ -530,7 +530,7 @@ def _n_method_model_pairs(maps: pd.DataFrame) -> int:
     return len(maps[columns].drop_duplicates())
 
 
-def _has_ensemble_and_checkpoints(maps: pd.DataFrame) -> bool:
+def _first_model_has_ensemble_and_checkpoints(maps: pd.DataFrame) -> bool:
     """Tell whether the main method's first model has an ensemble and single trainings."""
     if not {"model", "seed"} <= set(maps) or maps.empty:
         return False

@@ -313,7 +313,7 @@ def _capitalized(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def sign_words_shown_by_intervals(
+def positive_negative_or_inconclusive_by_interval(
     rows: pd.DataFrame, low_column: str, high_column: str, adjusted_p_column: str
 ) -> np.ndarray:
     """Return the sign that each row's interval shows: "positive", "negative", "inconclusive", "" without one.
@@ -345,10 +345,12 @@ def published_beside_other(published: pd.DataFrame, other: pd.DataFrame, keys: l
     published_width = rows["published_high"] - rows["published_low"]
     width = rows["conf_high"] - rows["conf_low"]
     rows["width_ratio"] = width / published_width.where(published_width > 0)
-    rows["conclusion_published"] = sign_words_shown_by_intervals(
+    rows["conclusion_published"] = positive_negative_or_inconclusive_by_interval(
         rows, "published_low", "published_high", "p_published"
     )
-    rows["conclusion"] = sign_words_shown_by_intervals(rows, "conf_low", "conf_high", "p_adjusted")
+    rows["conclusion"] = positive_negative_or_inconclusive_by_interval(
+        rows, "conf_low", "conf_high", "p_adjusted"
+    )
     if (published["term"] == "mean").all():
         # Means are never negative, so their sign says nothing.
         rows[["conclusion_published", "conclusion"]] = ""
@@ -397,7 +399,7 @@ def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.D
     clustered = StudyInference(False, n_replicates)
     makers = {
         "S1": _s1_rows_of_misses_as_zero,
-        "S2": _s2_rows_of_slice_and_cutoffs,
+        "S2": _s2_confidence_rows_of_other_slices,
         "S3": _s3_rows_of_slopes_and_correlations_over_tasks,
         "S7": _s7_rows_of_linear_and_logistic_hit_slopes,
     }
@@ -489,7 +491,7 @@ def _s1_rows_of_misses_as_zero(
     return pd.concat(parts, ignore_index=True)
 
 
-def _s2_rows_of_slice_and_cutoffs(
+def _s2_confidence_rows_of_other_slices(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S2: confidence and IoU over the full slice, or over findings that are present.

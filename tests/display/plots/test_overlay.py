@@ -13,7 +13,7 @@ from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.display.plots.overlay import (
     findings_absent_in_truth_note,
-    mask_legend_text_by_outline_kind,
+    legend_text_of_stored_masks_by_kind,
     method_label,
     missing_images_note,
     number_of_readers_note,
@@ -310,6 +310,6 @@ def test_cases_without_an_image_are_named_unless_none_has_one():
 
 def test_stored_masks_have_their_own_name():
     stored = pictured(saliency=None, outlines={"mask": []})
-    assert list(mask_legend_text_by_outline_kind([pictured(), stored])) == ["mask"]
-    assert mask_legend_text_by_outline_kind([pictured(outlines={"mask": []})]) == {}
-    assert mask_legend_text_by_outline_kind([pictured(saliency=None)]) == {}
+    assert list(legend_text_of_stored_masks_by_kind([pictured(), stored])) == ["mask"]
+    assert legend_text_of_stored_masks_by_kind([pictured(outlines={"mask": []})]) == {}
+    assert legend_text_of_stored_masks_by_kind([pictured(saliency=None)]) == {}

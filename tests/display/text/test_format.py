@@ -30,7 +30,7 @@ from salstats.display.text.format import (
     percent_text,
     plural,
     rounded_level_text_without_percent_sign,
-    star_note,
+    star_or_no_star_note,
     star_text,
     with_no_break_spaces_where_needed,
 )
@@ -250,13 +250,13 @@ def test_items_of_a_sentence_are_joined():
 
 
 def test_stars_are_defined_with_their_divisor_and_their_adjustment():
-    plain = star_note()
+    plain = star_or_no_star_note()
     assert plain == "*P < 0.05; **P < 0.01; ***P < 0.001; not corrected for multiplicity."
-    divided = star_note(4)
+    divided = star_or_no_star_note(4)
     assert divided == "*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests)."
-    adjusted = star_note(adjusted="Holm, 24 tests")
+    adjusted = star_or_no_star_note(adjusted="Holm, 24 tests")
     assert adjusted == "*P < 0.05; **P < 0.01; ***P < 0.001; P values adjusted (Holm, 24 tests)."
-    assert star_note(4, has_stars=False) == "No star: no P < 0.05/4 (Bonferroni, 4 tests)."
+    assert star_or_no_star_note(4, has_stars=False) == "No star: no P < 0.05/4 (Bonferroni, 4 tests)."
 
 
 def test_levels_with_many_digits_have_two_decimals():

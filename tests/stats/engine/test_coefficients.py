@@ -15,7 +15,7 @@ from salstats.stats.engine.coefficients import (
     coefficient_with_t_test,
     fisher_limits,
     fisher_z_std_error,
-    pooled_correlation,
+    pooled_correlation_and_heterogeneity_test,
     spearman_of_replicates,
 )
 
@@ -118,7 +118,7 @@ def test_fisher_limits_are_scipys():
 
 def test_strata_are_pooled_by_their_precision():
     """z of 1 and 0 with errors of 0.1 and 0.2: weights 100 and 25, mean 0.8, Q = 100 * 0.04 + 25 * 0.64."""
-    pooled = pooled_correlation(np.tanh([1.0, 0.0]), np.array([0.1, 0.2]))
+    pooled = pooled_correlation_and_heterogeneity_test(np.tanh([1.0, 0.0]), np.array([0.1, 0.2]))
     assert pooled.estimate == pytest.approx(np.tanh(0.8), rel=1e-12)
     assert pooled.std_error == pytest.approx(125**-0.5, rel=1e-12)
     assert pooled.q == pytest.approx(4 + 16, rel=1e-12)
@@ -127,10 +127,10 @@ def test_strata_are_pooled_by_their_precision():
 
 
 def test_a_single_stratum_has_no_test_of_equality_and_none_has_nothing():
-    one = pooled_correlation(np.array([0.3]), np.array([0.2]))
+    one = pooled_correlation_and_heterogeneity_test(np.array([0.3]), np.array([0.2]))
     assert one.estimate == pytest.approx(0.3)
     assert np.isnan(one.q_p_value)
-    assert np.isnan(pooled_correlation(np.empty(0), np.empty(0))).all()
+    assert np.isnan(pooled_correlation_and_heterogeneity_test(np.empty(0), np.empty(0))).all()
 
 
 def test_a_weighted_spearman_is_that_of_repeated_rows():

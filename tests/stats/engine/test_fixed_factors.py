@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.stats.engine.fixed_factors import FACTORS, fixed_factor_nouns, is_row_of_fixed_factor
+from salstats.stats.engine.fixed_factors import (
+    FACTORS,
+    fixed_reader_or_training_nouns,
+    is_row_of_fixed_factor,
+)
 
 TRAININGS, BOTH = "these trainings", "these readers and trainings"
 
@@ -180,4 +184,4 @@ def test_readers_of_a_method_are_fixed_beside_pairs_of_people():
     ],
 )
 def test_fixed_factors_of_a_column_are_named_once_readers_first(values, nouns):
-    assert fixed_factor_nouns(values) == nouns
+    assert fixed_reader_or_training_nouns(values) == nouns

@@ -7,7 +7,7 @@ from scipy import stats
 
 import salstats as ss
 from salstats.stats.engine.cautions import OUTLYING_UNITS
-from salstats.stats.engine.outlying_units import depends_on_few_outlying_units
+from salstats.stats.engine.outlying_units import variance_depends_on_few_outlying_units
 
 
 def pairs(own, other):
@@ -100,7 +100,7 @@ def test_well_behaved_scores_have_no_caution_in_95_of_100_studies(draw):
     for of_difference in (False, True):
         values = np.column_stack([draw(rng) - draw(rng) * of_difference for _ in range(1000)])
         influence = values - values.mean(axis=0)
-        assert depends_on_few_outlying_units(influence, influence).mean() <= 0.05
+        assert variance_depends_on_few_outlying_units(influence, influence).mean() <= 0.05
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,16 @@ def test_far_units_are_few_and_hold_half_of_the_variance(n_units, n_far, distanc
     near = stats.norm.ppf((np.arange(n_units - n_far) + 0.5) / (n_units - n_far))
     far = distance * np.where(np.arange(n_far) % 2, -1, 1)
     values = np.concatenate([near, far])[:, None]
-    assert depends_on_few_outlying_units(values, values).tolist() == [depends]
+    assert variance_depends_on_few_outlying_units(values, values).tolist() == [depends]
 
 
 def test_units_are_far_by_their_scores_and_not_by_their_size():
     rng = np.random.default_rng(1)
     position = rng.standard_normal((30, 1))
     influence = position * np.where(np.arange(30) < 2, 40, 1)[:, None]
-    assert not depends_on_few_outlying_units(influence, position).any()
+    assert not variance_depends_on_few_outlying_units(influence, position).any()
     position[0] = 30
-    assert depends_on_few_outlying_units(position, position).all()
+    assert variance_depends_on_few_outlying_units(position, position).all()
 
 
 @pytest.mark.slow

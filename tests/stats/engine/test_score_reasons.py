@@ -13,7 +13,7 @@ from salstats.display.report.case_counts import n_undefined_scores_by_reason_and
 from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
     count_missing_without_absent,
-    human_label_column_if_any,
+    human_label_column_if_one_label,
     metric_option_or_several_columns,
 )
 
@@ -208,10 +208,10 @@ def test_observations_without_a_finding_count_once_however_many_metrics_lack_it(
 
 
 def test_estimates_have_the_label_of_people_if_scores_have_one(scores):
-    assert human_label_column_if_any(scores) == {}
+    assert human_label_column_if_one_label(scores) == {}
     known = scores.assign(human_label=np.where(scores["method"] == "human", "Two readers", None))
-    assert human_label_column_if_any(known) == {"human_label": "Two readers"}
-    assert human_label_column_if_any(scores.assign(human_label=scores["method"])) == {}
+    assert human_label_column_if_one_label(known) == {"human_label": "Two readers"}
+    assert human_label_column_if_one_label(scores.assign(human_label=scores["method"])) == {}
 
 
 def test_options_of_metrics_are_repeated_for_their_estimates(distances):

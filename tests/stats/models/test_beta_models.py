@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    beta_likelihood,
+    beta_log_likelihood_with_expected_information,
     checked_interior_mask,
     full_predictors,
     likelihood_of_present_predictors,
@@ -42,7 +42,7 @@ def test_interior_scores_must_exist_and_differ():
 
 
 def test_likelihood_and_its_derivatives_are_those_of_the_beta_distribution():
-    likelihood = beta_likelihood(SCORES, INTERIOR, LOGIT_MEANS, LOG_PRECISIONS)
+    likelihood = beta_log_likelihood_with_expected_information(SCORES, INTERIOR, LOGIT_MEANS, LOG_PRECISIONS)
     densities = _log_density(SCORES[INTERIOR], LOGIT_MEANS[INTERIOR], LOG_PRECISIONS[INTERIOR])
     assert likelihood.log_likelihood == pytest.approx(densities.sum(), rel=1e-12)
     step = 1e-5
@@ -64,14 +64,14 @@ def test_information_is_the_covariance_of_the_derivatives():
     precision = np.exp(log_precision)
 
     def products(score):
-        at = beta_likelihood(
+        at = beta_log_likelihood_with_expected_information(
             np.array([score]), np.array([True]), np.array([logit_mean]), np.array([log_precision])
         )
         density = stats.beta.pdf(score, mean * precision, (1 - mean) * precision)
         return np.outer(at.gradients[0], at.gradients[0]).ravel() * density
 
     expected = integrate.quad_vec(products, 0, 1, epsabs=1e-9)[0].reshape(2, 2)
-    row = beta_likelihood(
+    row = beta_log_likelihood_with_expected_information(
         np.array([0.5]), np.array([True]), np.array([logit_mean]), np.array([log_precision])
     )
     np.testing.assert_allclose(row.information[0], expected, rtol=1e-6)
@@ -101,7 +101,9 @@ def test_functions_of_present_predictors_are_those_of_all_at_the_defaults():
     full = np.column_stack([LOGIT_MEANS, np.full(6, -0.7), LOG_PRECISIONS])
 
     def likelihood(values):
-        two = beta_likelihood(SCORES, INTERIOR, values[:, 0] + values[:, 1], values[:, 2])
+        two = beta_log_likelihood_with_expected_information(
+            SCORES, INTERIOR, values[:, 0] + values[:, 1], values[:, 2]
+        )
         gradients = two.gradients[:, [0, 0, 1]]
         information = two.information[:, [0, 0, 1]][:, :, [0, 0, 1]]
         return two._replace(gradients=gradients, information=information)

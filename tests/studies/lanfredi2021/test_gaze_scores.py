@@ -20,12 +20,12 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     main_method_and_mixing,
     mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
-    phases_to_read_or_none_for_all,
     printed_row_names,
     rows_of_images_with_n_readers,
     rows_of_table_2,
     scored_recordings,
     sorted_as_printed,
+    study_phases_or_none_for_all,
     with_mixing_and_subset,
     with_mixing_column,
     with_mixing_in_methods,
@@ -347,10 +347,10 @@ def test_of_a_whole_release_the_phases_of_the_study_are_used(tmp_path, phases, u
     for phase in phases:
         (tmp_path / f"metadata_phase_{phase}.csv").touch()
     if used is None:
-        assert phases_to_read_or_none_for_all(tmp_path) is None
+        assert study_phases_or_none_for_all(tmp_path) is None
     else:
         with warns(option="phases", value=used, path=tmp_path):
-            assert phases_to_read_or_none_for_all(tmp_path) == used
+            assert study_phases_or_none_for_all(tmp_path) == used
 
 
 def named(*rows):

@@ -15,10 +15,10 @@ from salstats.studies.mrxai2025.simulations import (
     STEPS_NOTE,
     VARIANT_NOTES,
     VARIANTS,
+    changing_sizes_note_or_empty,
     plot_masks,
     plot_measures_by_mask_size_or_shift,
     signed_text,
-    steps_note,
 )
 
 
@@ -108,8 +108,8 @@ def test_shifts_have_a_sign_but_none_has_not():
 
 
 def test_sizes_are_explained_where_they_change():
-    assert steps_note(["distance"]) == ""
-    note = steps_note(["size_linear", "both_piecewise"])
+    assert changing_sizes_note_or_empty(["distance"]) == ""
+    note = changing_sizes_note_or_empty(["size_linear", "both_piecewise"])
     assert note.startswith(STEPS_NOTE)
     assert note.endswith(VARIANT_NOTES["both_piecewise"])
     assert VARIANT_NOTES["size_linear"] in note

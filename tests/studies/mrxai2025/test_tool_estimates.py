@@ -130,7 +130,7 @@ def test_patients_are_resampled_where_all_are_known(patients, unit):
 
 def picks_of(methods, metrics, **options):
     compared = pd.DataFrame({"method": methods}).merge(pd.DataFrame({"metric": metrics}), how="cross")
-    return ToolComparisonOptions(**options).pick_rule(compared)
+    return ToolComparisonOptions(**options).tool_and_metric_that_pick_cases(compared)
 
 
 def test_examples_are_picked_as_in_the_study_where_its_tool_and_metric_are_there():

@@ -20,7 +20,7 @@ from salstats.studies.saporta2022.localisation import (
     means_by_method_and_model,
     means_with_tuned_thresholds,
     pooled_pixel_rates,
-    table_1_mean_iou_and_hit_rate,
+    table_1_means_of_every_method,
 )
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -336,7 +336,7 @@ def test_without_people_nothing_is_compared(one_task):
         one_task, scores=of_maps(one_task.scores), full=of_maps(one_task.full),
         available=one_task.available - {PEOPLE},
     )  # fmt: skip
-    for make in (table_1_mean_iou_and_hit_rate, pooled_pixel_rates, mean_iou_on_full_slice):
+    for make in (table_1_means_of_every_method, pooled_pixel_rates, mean_iou_on_full_slice):
         item = make(frames)
         assert set(item.frame["method"]) == {METHOD}
         assert "human" not in item.table.as_raw_html()

@@ -12,9 +12,9 @@ from salstats.errors import SalstatsWarning
 from salstats.studies.saporta2022.sensitivity import (
     estimates_by_analysis_choice,
     headlines_published_beside_clustered,
+    positive_negative_or_inconclusive_by_interval,
     published_beside_other,
     sensitivity_to_choices,
-    sign_words_shown_by_intervals,
 )
 from salstats.studies.saporta2022.study_frames import (
     FULL_PROBABILITIES,
@@ -189,7 +189,7 @@ def test_an_interval_shows_a_sign_where_it_excludes_0_and_p_is_small():
         (0.1, np.nan, 0.01, ""),
     ]
     rows = pd.DataFrame(cells, columns=["low", "high", "p", "sign"])
-    signs = sign_words_shown_by_intervals(rows, "low", "high", "p")
+    signs = positive_negative_or_inconclusive_by_interval(rows, "low", "high", "p")
     assert signs.tolist() == rows["sign"].tolist()
 
 

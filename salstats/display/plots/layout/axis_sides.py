@@ -54,11 +54,11 @@ def better_side_signs_by_panel(frame: pd.DataFrame, term: str | None) -> pd.Data
     return sides[has_sign].drop_duplicates().reset_index(drop=True)
 
 
-def side_texts(better_sign_of_panel: int, panel_width: float) -> tuple[str, str]:
+def side_texts(nonzero_better_sign: int, panel_width: float) -> tuple[str, str]:
     """Return the texts at the left and right end of an axis; short ones if a panel is too narrow for more."""
     texts = ("← method worse", "method better →")
     short_texts = ("← worse", "better →")
-    if better_sign_of_panel < 0:
+    if nonzero_better_sign < 0:
         texts = ("← method better", "method worse →")
         short_texts = ("← better", "worse →")
     if _texts_width_mm(texts) > panel_width:

@@ -251,8 +251,8 @@ def _limits_in_brackets(low: float, high: float) -> str:
 
 def predictor_and_response_sentence(points: Estimates, labels: Labels, relation: str) -> str:
     """Return a sentence like "Model confidence as a test of Finding present.", "" without its columns."""
-    predictor = points.only_value("predictor")
-    response = points.only_value("response")
+    predictor = points.only_non_missing_value("predictor")
+    response = points.only_non_missing_value("response")
     if predictor is None or response is None:
         return ""
     return f"{labels.column(str(predictor))} {relation} {labels.column(str(response))}."

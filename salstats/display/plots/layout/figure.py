@@ -143,7 +143,7 @@ class Figure(p9.ggplot):
         caption_before = (self.labels.caption, self._text_pt("plot_caption"))
         super().__iadd__(addition)
         if isinstance(addition, p9.theme):
-            self.theme = _theme_with_addition_keeping_layout(theme, addition)
+            self.theme = _theme_ignoring_layout_of_complete_addition(theme, addition)
         if (self.labels.caption, self._text_pt("plot_caption")) != caption_before:
             self._wrap_caption()
         if isinstance(addition, p9.labs):
@@ -253,13 +253,13 @@ class Figure(p9.ggplot):
                 ) from error
         if text_scale != 1:
             for page in figure.pages:
-                page._enlarge_with_texts(text_scale)
+                page._enlarge_page_and_texts(text_scale)
             _warn_of_high_pages(figure.pages, text_pt)
         for addition in call.additions:
             figure = figure + addition
         return figure
 
-    def _enlarge_with_texts(self, factor: float) -> None:
+    def _enlarge_page_and_texts(self, factor: float) -> None:
         """Multiply the size of this page and of its texts."""
         self._text_scale = factor
         width, height = self.theme.getp("figure_size")
@@ -269,8 +269,8 @@ class Figure(p9.ggplot):
                 sizes[name] = p9.element_text(size=factor * self._text_pt(name))
         # the element "text" is added first, since it would overwrite the others
         text = p9.theme(text=sizes.pop("text"))
-        self.theme = _theme_with_addition_keeping_layout(self.theme, text)
-        self.theme = _theme_with_addition_keeping_layout(
+        self.theme = _theme_ignoring_layout_of_complete_addition(self.theme, text)
+        self.theme = _theme_ignoring_layout_of_complete_addition(
             self.theme, p9.theme(figure_size=(factor * width, factor * height), **sizes)
         )
         for layer in self.layers:
@@ -297,7 +297,7 @@ def _warn_of_high_pages(pages: Sequence[Figure], text_pt: float) -> None:
         )
 
 
-def _theme_with_addition_keeping_layout(theme: p9.theme, addition: p9.theme) -> p9.theme:
+def _theme_ignoring_layout_of_complete_addition(theme: p9.theme, addition: p9.theme) -> p9.theme:
     """Return the theme of a figure with another added, as `Figure._add_and_refit_page` says."""
     if not addition.complete:
         new_theme = deepcopy(theme) + addition
@@ -329,7 +329,7 @@ def keep_call_in_figure(plot: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @functools.wraps(plot)
     def plot_and_keep_call(*values: P.args, **options: P.kwargs) -> Figure:
-        _check_width(options.get("width"))
+        _check_width_is_none_or_printable(options.get("width"))
         figure = plot(*values, **options)
         for page in figure.pages:
             page._is_laid_out = True
@@ -357,7 +357,7 @@ def page_sentence(number: int, n_pages: int) -> str:
     return f"Page {number} of {n_pages}."
 
 
-def _check_width(width: Any) -> None:
+def _check_width_is_none_or_printable(width: Any) -> None:
     """Raise unless a width is None or a number of mm that can be printed."""
     if width is None:
         return

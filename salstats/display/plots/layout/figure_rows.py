@@ -209,7 +209,7 @@ def place_rows(
     else:
         values = drawing.labels.order(row_column, frame[row_column])
         texts = short_labels(drawing.labels, row_column, values, line_chars)
-        values, n_closing = _ordered_values_and_n_closing(drawing, values, sort_values)
+        values, n_closing = _values_and_n_references_or_summaries(drawing, values, sort_values)
         suffix_of = suffixes or {}
         labels = [f"{texts[value]} {suffix_of.get(value, '')}".rstrip() for value in values]
         rows = row_layout(values, labels, n_marks, n_closing)
@@ -220,7 +220,7 @@ def place_rows(
     return PlacedRows(frame.assign(y=y, row_label=row_labels), rows)
 
 
-def _ordered_values_and_n_closing(
+def _values_and_n_references_or_summaries(
     drawing: EstimateDrawing, values: list[Any], sort_values: Callable[[list[Any]], list[Any]] | None
 ) -> tuple[list[Any], int]:
     """Return the values of the rows from the top down, and the number of closing rows.

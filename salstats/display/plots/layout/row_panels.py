@@ -200,7 +200,7 @@ class FittedRows(NamedTuple):
     columns: Mapping[str, Sequence[str]]
 
 
-def fitting_rows(
+def fitting_rows_with_fewest_broken_words(
     rows_for_chars: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
 ) -> FittedRows:
     """Return rows and columns of text that leave enough room for a panel and break the fewest words.

@@ -80,7 +80,7 @@ class DevianceSearch:
         gradient = theta_gradient(evaluation, relative_factors, self.terms)
         return _DevianceAndGradientPerRow(evaluation.deviance / n, gradient / n)
 
-    def hessian_per_row(self, theta: np.ndarray) -> np.ndarray:
+    def hessian_divided_by_n_rows(self, theta: np.ndarray) -> np.ndarray:
         """Return the second derivatives of the deviance by theta, divided by the number of rows."""
         relative_factors = relative_covariance_factors(theta, self.terms)
         evaluation = evaluate_deviance(self.products, relative_factors, reml=self.reml)
@@ -165,7 +165,7 @@ class DevianceSearch:
     def _newton_optimum_and_convergence(self, theta: np.ndarray) -> OptimalTheta:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
-            _is_entry_of_nonzero_column(factor, correlated=term.correlated)
+            _relative_factor_mask_of_nonzero_columns(factor, correlated=term.correlated)
             for factor, term in zip(relative_covariance_factors(theta, self.terms), self.terms, strict=True)
         ]
         free = theta_entries(free_by_term, self.terms)
@@ -174,7 +174,7 @@ class DevianceSearch:
             if np.abs(slopes[free]).max(initial=0.0) < _NEWTON_TOLERANCE:
                 break
             step = np.zeros_like(theta)
-            second_derivatives = self.hessian_per_row(theta)[np.ix_(free, free)]
+            second_derivatives = self.hessian_divided_by_n_rows(theta)[np.ix_(free, free)]
             solution = np.linalg.lstsq(second_derivatives, slopes[free], rcond=_SINGULAR_CURVATURE)
             step[free] = -solution[0]
             new_deviance, new_slopes = self(theta + step)
@@ -245,7 +245,9 @@ def _triangular_factor(covariance_root: np.ndarray, *, correlated: bool) -> np.n
     return _with_positive_diagonal(lower)
 
 
-def _is_entry_of_nonzero_column(relative_factor: np.ndarray, *, correlated: bool) -> NDArray[np.bool_]:
+def _relative_factor_mask_of_nonzero_columns(
+    relative_factor: np.ndarray, *, correlated: bool
+) -> NDArray[np.bool_]:
     """Return True for entries in columns of Lambda that are not zero, which a step may change.
 
     Without correlation these are entries of the diagonal only.

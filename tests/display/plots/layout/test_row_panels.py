@@ -12,7 +12,7 @@ import salstats as ss
 from salstats.display.plots.layout.figure_rows import PlacedRows, row_layout
 from salstats.display.plots.layout.row_panels import (
     default_figure_width,
-    fitting_rows,
+    fitting_rows_with_fewest_broken_words,
     panel_fits,
     panel_titles,
     row_figure,
@@ -74,10 +74,10 @@ def test_labels_are_wrapped_until_the_panel_has_room():
 
     columns = {"Mean (95% CI)": ["0.300 (0.200, 0.400)"]}
     assert not panel_fits(place(24).rows, columns, 89)
-    fitted = fitting_rows(place, columns, 89)
+    fitted = fitting_rows_with_fewest_broken_words(place, columns, 89)
     assert "\n" in fitted.rows.texts[0]
     assert panel_fits(fitted.rows, fitted.columns, 89)
-    wide = fitting_rows(place, columns, 183)
+    wide = fitting_rows_with_fewest_broken_words(place, columns, 183)
     assert wide.rows.texts == [label]
     assert wide.columns == columns
 
@@ -147,7 +147,7 @@ def test_the_narrowest_rows_are_taken_where_nothing_fits():
         tried.append(chars)
         return PlacedRows(pd.DataFrame({"y": [0.0]}), row_layout(["a"], [f"Label on lines of {chars}"]))
 
-    fitted = fitting_rows(place, {"Mean (95% CI)": ["0.300 (0.200, 0.400)"]}, 40)
+    fitted = fitting_rows_with_fewest_broken_words(place, {"Mean (95% CI)": ["0.300 (0.200, 0.400)"]}, 40)
     assert fitted.rows.texts == [f"Label on lines of {min(tried)}"]
 
 
