@@ -255,6 +255,7 @@ def plot_forest(  # noqa: C901
     is_summary: pd.Series | bool = False
     if row_columns:
         is_summary = frame[row_columns].astype(TEXT).isin(SUMMARY_LABELS).any(axis=1)
+    # columns that no row names, so that the note of the scope does
     unnamed_columns = []
     if "task" not in row_columns:
         unnamed_columns.append("task")

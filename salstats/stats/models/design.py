@@ -41,6 +41,7 @@ class Variable:
         """Names of values that a user gives, spelled as by `printed_names`; some may not be levels."""
         if self.levels is not None:
             return [level_name(value) for value in user_values]
+        # a text among numbers, such as the name of a new reader, stays as it is
         numbers = [value if isinstance(value, str) else float(value) for value in user_values]
         return [level_name(number) for number in numbers]
 

@@ -499,8 +499,8 @@ def _s2_confidence_rows_of_other_slices(
     A cut-off empties masks of low confidence, which alone relates IoU to confidence.
     """
     positives = frames.positives[["case", "task"]]
-    full = _rows_of_main(frames, frames.full)
-    uncut = _rows_of_main(frames, frames.uncut)
+    full = _rows_of_main_method(frames, frames.full)
+    uncut = _rows_of_main_method(frames, frames.uncut)
     published_estimates = _estimates_over_all_tasks(
         task_and_pooled_slopes_and_correlations_on_prob(full, "iou", published)
     )
@@ -524,7 +524,7 @@ def _s2_confidence_rows_of_other_slices(
     return pd.concat(parts, ignore_index=True)
 
 
-def _rows_of_main(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
+def _rows_of_main_method(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method."""
     rows = rows_of_main_and_people(frames, scores)
     return rows[rows["method"] == frames.main_method]
@@ -567,7 +567,7 @@ def _s7_rows_of_linear_and_logistic_hit_slopes(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, and of their log odds in a logistic one."""
-    hits = metric_rows(_rows_of_main(frames, frames.scores), "hit")
+    hits = metric_rows(_rows_of_main_method(frames, frames.scores), "hit")
     hits = hits.merge(min_max_features(frames.positives, SCALED_OVER_ALL_TASKS), on=["case", "task"])
     terms = [*FEATURES]
     if PROBABILITIES in frames.available:
