@@ -626,7 +626,7 @@ def _ratio_contrast_with_unit_influences(cells: Cells, estimand: Estimand) -> Co
 
     method = influences_on(Estimand("mean", estimand.method_weights))
     reference = influences_on(Estimand("mean", estimand.reference_weights))
-    # the shares of the units in the contrast change with theta; those at theta = 1, the difference, stand for all
+    # shares of the units in the contrast change with theta; those at theta = 1, the difference, stand for all
     leverage = influences_on(estimand.as_difference()).leverage
     # the reference must be positive: a ratio stays the same if both means change their signs
     sign = np.where(reference_means < 0, -1.0, 1.0)
