@@ -165,3 +165,12 @@ def test_axes_of_several_metrics_name_none(scores):
     figure = ss.plot_agreement(both, ss.agreement(both, kind="bland-altman"))
     assert (figure.labels.x, figure.labels.y) == ("Mean score", "Difference in score")
     assert figure.data["panel"].nunique() == 6
+
+
+@pytest.mark.parametrize("terms", [["bias"], ["loa_low"], ["loa_low", "loa_high"]])
+def test_any_of_the_three_lines_of_a_pair_is_enough(scores, limits, terms):
+    figure = ss.plot_agreement(scores, limits[limits["term"].isin(terms)])
+    assert list(figure.data["panel"].cat.categories) == ["r0 − r1", "r0 − r2", "r1 − r2"]
+    # beside the line at 0
+    lines = layers(figure, "geom_hline")[1:]
+    assert [line._data["term"].tolist() for line in lines] == [[term] * 3 for term in terms]

@@ -10,6 +10,7 @@ from tests_support import raises
 
 from salstats.display.plots.layout.overlay_layers import scale_bar_length
 from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.display.plots.overlay import (
     findings_absent_in_truth_note,
@@ -313,3 +314,17 @@ def test_stored_masks_have_their_own_name():
     assert list(legend_text_of_stored_masks_by_kind([pictured(), stored])) == ["mask"]
     assert legend_text_of_stored_masks_by_kind([pictured(outlines={"mask": []})]) == {}
     assert legend_text_of_stored_masks_by_kind([pictured(saliency=None)]) == {}
+
+
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_the_image_alone_stands_left_of_the_map_in_a_picture_of_the_same_size(case):
+    figure = plot_overlay(STUDY, case, "Edema", human=False, with_image=True, width=PAGE_MM)
+    image, shown = figure.data.sort_values("left").to_dict("records")
+    assert (image["column"], shown["column"]) == ("image", "map")
+    # half of the width within the edges and without the gap between the pictures
+    column_mm = (PAGE_MM - 2 * EDGE_MM - GAP_MM) / 2
+    assert shown["left"] - image["left"] == pytest.approx(column_mm + GAP_MM)
+    for side in ("top", "bottom", "mm_per_pixel"):
+        assert shown[side] == image[side]
+    assert shown["right"] - shown["left"] == pytest.approx(image["right"] - image["left"])
+    assert shown["right"] - shown["left"] <= column_mm + 1e-9

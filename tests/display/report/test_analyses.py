@@ -153,6 +153,8 @@ def test_patients_are_described_by_covariates_that_are_the_same_in_all_their_row
     age = (50 + number % 20).where(number != 0)
     scores = small.assign(age=age, sex=np.where(number % 3, "F", "M"), size=small.groupby("case").ngroup())
     scores["size"] += scores["task"].eq("Edema")
+    # of two values in each patient
+    scores["view"] = np.where(scores["task"].eq("Edema"), "AP", "PA")
     scores["remark"] = "remark " + number.astype(str)
     frames = frames_of(scores)
     assert list(dict.fromkeys(frames["patients"]["covariate"])) == ["age", "sex"]

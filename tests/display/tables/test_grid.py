@@ -91,6 +91,22 @@ def test_decimals_of_a_coefficient_show_its_width_and_the_side_of_its_limits(lim
     assert estimate_and_interval_texts(read_estimates(pd.DataFrame([row | columns])), 2, "nature") == [text]
 
 
+@pytest.mark.parametrize(
+    ("limits", "digits", "text"),
+    [
+        ((0.4, 50.0), 0, "15.0 (0.4, 50.0)"),
+        ((0.6, 50.0), 0, "15 (1, 50)"),
+        ((0.04, 20.0), 1, "15.00 (0.04, 20.00)"),
+        ((0.06, 20.0), 1, "15.0 (0.1, 20.0)"),
+        # less than a thousandth of the width
+        ((0.04, 50.0), 1, "15.0 (0.0, 50.0)"),
+    ],
+)
+def test_limits_keep_their_side_of_0_whatever_the_least_number_of_decimals(limits, digits, text):
+    row = {"formula": "y ~ a", "term": "a", "estimate": 15.0, "conf_low": limits[0], "conf_high": limits[1]}
+    assert estimate_and_interval_texts(read_estimates(pd.DataFrame([row])), digits, "nature") == [text]
+
+
 def test_a_covariance_of_0_has_the_decimals_of_its_limit():
     frame = pd.DataFrame(
         {"parameter": ["covariance"], "estimate": 0.0, "conf_low": -0.00034, "conf_high": 0.5}

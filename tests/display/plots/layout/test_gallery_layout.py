@@ -7,6 +7,7 @@ from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import (
     EDGE_MM,
     GAP_MM,
+    STACK_GAP_MM,
     TEXT_GAP_MM,
     PlacedPicture,
     lines_height_mm,
@@ -130,3 +131,17 @@ def test_a_page_has_room_for_titles_of_columns_and_texts_below_pictures():
         layout.column_mm,
         layout.names_mm,
     )
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize("n_stacks", [1, 2, 3])
+def test_stacks_stand_side_by_side_as_long_as_pictures_have_their_least_width(n_columns, n_stacks):
+    # names of 16 mm, and many rows, which need as many stacks as possible
+    stack_mm = 16 + n_columns * MIN_PICTURE_MM + (n_columns - 1) * GAP_MM
+    least_width = 2 * EDGE_MM + n_stacks * stack_mm + (n_stacks - 1) * STACK_GAP_MM
+    just_fitting = layout_of(200, n_columns, width=least_width + 0.01)
+    assert just_fitting.names_mm == 16
+    assert just_fitting.n_stacks == n_stacks
+    assert just_fitting.box[0] == pytest.approx(MIN_PICTURE_MM, abs=0.01)
+    # one stack there is at any width
+    assert layout_of(200, n_columns, width=least_width - 0.01).n_stacks == max(n_stacks - 1, 1)
