@@ -1,6 +1,7 @@
 """The browser: found, asked for pictures of tables, and its failures said in a sentence."""
 
 import sys
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,32 @@ def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, f
     with raises(SalstatsError, **{"path": program} | fields):
         ss.save_table(small, tmp_path / "t.png")
     assert [path.name for path in tmp_path.iterdir()] == ["browser"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
+def test_a_picture_is_kept_where_the_files_of_the_browser_cannot_be_removed(small, tmp_path, monkeypatch):
+    picture = Image.new("RGB", (200, 100), "white")
+    picture.paste("black", (80, 40, 100, 60))
+    picture.save(tmp_path / "shown.png")
+    # a folder that has become a link is not removed
+    script = """
+    for option; do
+        case "$option" in
+            --user-data-dir=*) folder=$(dirname "${option#--user-data-dir=}") ;;
+            --screenshot=*) cp shown.png "${option#--screenshot=}" ;;
+        esac
+    done
+    [ -L "$folder" ] || { mv "$folder" moved; ln -s "$PWD/moved" "$folder"; }
+    echo '<html lang="en" data-size="300x200x1">'
+    """
+    browser_script(tmp_path, monkeypatch, script)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Image.open(ss.save_table(small, tmp_path / "t.png")) as image:
+        white = Image.new("RGB", image.size, "white")
+        left, top, right, bottom = ImageChops.difference(image.convert("RGB"), white).getbbox()
+    assert (right - left, bottom - top) == (20, 20)
+    assert [path.name for path in tmp_path.iterdir() if path.is_symlink()]
 
 
 def test_a_picture_that_is_cut_off_is_refused():

@@ -225,6 +225,8 @@ def test_dots_of_differences_are_spread_at_the_left_and_those_of_hits_stand_belo
         assert share[of_method.index].sum() == pytest.approx(1)
         np.testing.assert_allclose(size[of_method.index], 0.7 + 4.3 * np.sqrt(share[of_method.index]))
     assert set(size[~dots["binary"]]) == {0.7}
+    # a rim would add to the area of the dots of scores and of differences
+    assert [layer.geom.aes_params["stroke"] for layer in layers(figure, "geom_point")[:2]] == [0, 0]
 
 
 def test_an_axis_of_differences_has_zero_and_all_that_is_drawn():

@@ -30,6 +30,12 @@ def test_the_unit_is_a_column_of_the_rows_that_are_reported_on(small):
     assert settings.unit_argument == ["site", "patient"]
 
 
+def test_a_report_can_be_on_two_units(small):
+    first_two = small[small["patient"].isin(small["patient"].unique()[:2])]
+    rows, settings = resolve_scores_and_settings(first_two, Settings())
+    assert (settings.unit, rows["patient"].nunique()) == ("patient", 2)
+
+
 def test_the_reference_stands_before_other_methods_unless_labels_order_them():
     assert Settings(reference="human").labels_with_reference_first == {"method": ["human"]}
     ordered = {"method": ["gradcam", "human"]}

@@ -89,6 +89,13 @@ def test_limits_are_drawn_where_there_are_any_and_the_guide_where_it_is_set():
     assert set(bars["model"]) == {"vgg"}
 
 
+def test_lines_of_rows_are_thinner_than_the_guide():
+    axes = drawn_axes(plotted(estimates_of(), guide=0.5))[0]
+    guide, *_ = axes.collections
+    for line in axes.get_ygridlines():
+        assert 0 < line.get_linewidth() < guide.get_linewidths()[0]
+
+
 def height_mm(figure):
     width, height = size_inches(figure)
     assert width * MM_PER_INCH == pytest.approx(PAGE_MM, abs=0.5)

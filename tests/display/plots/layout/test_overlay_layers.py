@@ -134,6 +134,9 @@ def test_the_colour_scale_goes_from_zero_to_one_or_shows_the_limits_that_all_map
     for style, texts in ((DEFAULT_STYLE, ["0", "0.5", "1"]), (MapStyle(limits=(-1, 3)), ["-1", "1", "3"])):
         ends, scale, _ = map_colour_bar_layers(table, style)
         assert ends.data["value"].tolist() == [0, 1]
+        # two points at the corner of the sheet, which stay out of the pictures and do not enlarge it
+        assert ends.data[["x", "y"]].to_numpy().tolist() == [[0, 0], [0, 0]]
+        assert dict(ends.mapping) == {"xmin": "x", "xmax": "x", "ymin": "y", "ymax": "y", "fill": "value"}
         assert scale.labels == texts
         assert list(scale.limits) == [0, 1]
         assert scale.breaks == [0, 0.5, 1]

@@ -271,3 +271,32 @@ def test_an_axis_without_a_title_has_no_room_for_one():
     for title in ("Mean", ""):
         theme = (p9.ggplot() + grid.elements(title, (), ())).theme
         assert theme.themeables.is_blank("axis_title_x") == (not title)
+
+
+@pytest.mark.parametrize(
+    ("panels", "legend", "top_mm", "legend_gap_mm"),
+    [
+        # the title of the columns of text stands in the margin, or between legend and panel
+        ([""], [], 6.0, 6.0),
+        ([""], ["Grad-CAM"], 1.5, 6.0),
+        # it stands beside the titles of panels
+        (["t0", "t1"], [], 1.5, 2.0),
+        (["t0", "t1"], ["Grad-CAM"], 1.5, 2.0),
+    ],
+)
+def test_the_room_around_panels_is_that_of_their_columns_and_headings(panels, legend, top_mm, legend_gap_mm):
+    grid = row_panels(ROWS, panels, 1, 89, {"n": ["1,000", "2"]}, has_sides=True)
+    theme = (p9.ggplot() + grid.elements("Mean", (), legend)).theme
+    expected = {
+        # the edge of the figure beyond the columns
+        "plot_margin_right": grid.columns_mm + 1.5,
+        "plot_margin_top": top_mm,
+        "legend_box_spacing": legend_gap_mm,
+        # a gap on both sides of the columns
+        "panel_spacing_x": grid.columns_mm + 2 * 3,
+        "panel_spacing_y": 2 + grid.sides_mm,
+    }
+    # plotnine takes all of them as shares of the width
+    found = {name: 89 * theme.getp(name) for name in expected}
+    assert found == pytest.approx(expected)
+    assert theme.getp(("axis_title_x", "margin")).t == pytest.approx((1 + grid.sides_mm) / 89)
