@@ -1,5 +1,7 @@
 """Occlusion against captum and its definition; RISE against the expectation of its masks."""
 
+import re
+
 import numpy as np
 import pytest
 from tests_support import raises
@@ -145,3 +147,10 @@ def test_hidden_pixels_show_the_baseline():
 def test_bad_options_are_named(method, options, option):
     with raises(ValueRangeError, option=option):
         ask(method, cnn(), images(1), 0, **options)
+
+
+@pytest.mark.parametrize(("shape", "usual"), [((2, 23, 30), 2), ((2, 24, 30), 3), ((2, 50, 7), 1)])
+def test_the_window_that_is_named_instead_of_one_too_large_is_an_eighth_of_the_image(shape, usual):
+    with raises(ValueRangeError, option="window", value=(60, 60)) as caught:
+        ask("occlusion", cnn(), images(1, shape), 0, window=60, stride=1)
+    assert re.findall(r"[\d.]+", str(caught.value.hint)) == [str(usual)]

@@ -171,6 +171,26 @@ def test_surrogates_are_captums_with_the_same_samples(method):
     assert len(expected.unique()) > 6
 
 
+@pytest.mark.parametrize("kernel_width", [0.2, 0.5, 1.0])
+def test_lime_weighs_samples_by_their_cosine_to_the_image(kernel_width):
+    model, x = cnn(), 20 * images(1)
+    # of a penalty of nearly 0 the Lasso is weighted least squares
+    options = {"n_segments": 6, "n_samples": 60, "alpha": 1e-6, "kernel_width": kernel_width}
+    found = ask("lime", model, x, 1, **options)[0, 0].numpy()
+    cells = grid_cell_numbers((11, 13), 6)
+    shown = np.random.default_rng(0).random((60, 6)) < 0.5
+    samples = np.where(shown[:, cells][:, None], x.numpy(), 0.0).astype(np.float32)
+    with torch.no_grad():
+        outputs = model(torch.as_tensor(samples))[:, 1].numpy()
+    flat, image = samples.reshape(60, -1), x.numpy().ravel()
+    # the image is 0 outside of the superpixels shown
+    cosine = flat @ image / (np.linalg.norm(flat, axis=1).clip(1e-9) * np.linalg.norm(image))
+    root_weights = np.exp(-((1 - cosine) ** 2) / (4 * kernel_width**2))
+    design = np.column_stack([np.ones(60), shown])
+    expected = np.linalg.lstsq(design * root_weights[:, None], outputs * root_weights, rcond=None)[0][1:]
+    assert np.allclose([found[cells == cell].mean() for cell in range(6)], expected, rtol=FITTED)
+
+
 @pytest.mark.parametrize(
     ("method", "options", "kind", "value"),
     [
