@@ -93,6 +93,30 @@ class TestWhatItSays:
         scores = ss.score(study, metrics="iou").query("method == 'human' and case == 'a' and task == 'Mass'")
         assert scores["score"].to_list() == [both]
 
+    def test_readers_in_the_folder_are_the_people_unless_others_are_named(self, tmp_path):
+        folder = write_map_folder(tmp_path / "maps")
+        (folder / "readers").mkdir()
+        marked = truth("a", "Mass")
+        for number in (1, 2):
+            shifted = {("a", "Mass"): np.roll(marked, number, axis=0)}
+            write_codes(folder / "readers" / f"R{number}.json", shifted)
+        other = tmp_path / "other.json"
+        write_codes(other, {("a", "Mass"): np.roll(marked, 5, axis=0)})
+
+        def people(**options):
+            study = read_map_folder(folder, **options)
+            return {
+                made.series: int(np.count_nonzero(decode(made.read().mask) & marked))
+                for made in study.cases[0].predictions
+                if made.task == "Mass" and made.series.method == "human"
+            }
+
+        # of 10 rows as many lie on the truth as it was not shifted by
+        first, second = (Series("human", reader=f"R{number}") for number in (1, 2))
+        assert people() == {first: 9 * 15, second: 8 * 15}
+        assert people(human=other) == {Series("human"): 5 * 15}
+        assert people(human={"R2": other}) == {second: 5 * 15}
+
     def test_people_who_looked_at_a_case_and_marked_nothing(self, tmp_path):
         folder = write_map_folder(tmp_path / "maps")
         write_codes(folder / "human.json", {("a", "Edema"): truth("a", "Edema")})

@@ -58,6 +58,32 @@ def test_files_of_several_chunks_give_the_same_cells(n_files, monkeypatch):
     test_both_readers_give_the_same_cells(n_files)
 
 
+@pytest.mark.parametrize("coded_columns", [(), ("a",), ("a", "b")])
+@pytest.mark.parametrize(
+    ("data", "cells", "first_row_number"),
+    [
+        (b"a,b\n1,2\n3,4\n", {"a": ["1", "3"], "b": ["2", "4"]}, 2),
+        # cells without text, also the first of a line, make no blank line
+        (b"a,b\n,2\n3,", {"a": ["", "3"], "b": ["2", ""]}, 2),
+        (b'a,b\r\n"",""\r\n', {"a": [""], "b": [""]}, 2),
+        # blank lines before and after the rows are no part of the table
+        (b"\n\na,b\n1,2\n\n", {"a": ["1"], "b": ["2"]}, 4),
+        (codecs.BOM_UTF8 + b'a,b\n"1, 2",3\n', {"a": ["1, 2"], "b": ["3"]}, 2),
+    ],
+)
+def test_a_regular_file_is_read_with_the_number_of_its_first_row(
+    data, cells, first_row_number, coded_columns
+):
+    table, number = read_regular_text(data, "utf-8", ",", coded_columns)
+    assert table.to_pydict() == cells
+    assert number == first_row_number
+
+
+def test_a_blank_line_is_found_also_where_the_first_column_is_coded():
+    for coded_columns in ((), ("a",)):
+        assert read_regular_text(b"a,b\n1,2\n\n3,4\n", "utf-8", ",", coded_columns) is None
+
+
 IRREGULAR = {
     "line ends alone": b"\n\n",
     "a byte-order mark alone": codecs.BOM_UTF8,

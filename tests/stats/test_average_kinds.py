@@ -55,3 +55,27 @@ def test_an_average_without_all_of_its_rows_has_no_members():
     assert member_rows_of_averages(decreases(50.0).drop(index=1).reset_index(drop=True), KEYS) == {1: []}
     undefined = decreases(np.nan)
     assert decrease_of_means_or_mean_of_decreases(undefined, 2, [0, 1]) == AverageKind.OF_MEANS
+
+
+@pytest.mark.parametrize(
+    ("average", "error", "is_rounding"),
+    # rounding explains 1e-9 of 100, or of an average that is larger
+    [
+        (50.0, 0.995e-7, True),
+        (50.0, -0.995e-7, True),
+        (50.0, 1.005e-7, False),
+        (50.0, -1.005e-7, False),
+        (-300.0, 2.99e-7, True),
+        (-300.0, 3.01e-7, False),
+    ],
+)
+def test_a_definition_that_differs_by_more_than_rounding_is_excluded(average, error, is_rounding):
+    def kind(mean_of_decreases, decrease_of_means):
+        frame = decreases(average)
+        frame["estimate"] = [mean_of_decreases, mean_of_decreases, average]
+        frame.loc[2, "method_mean"] = 0.65 * (1 - decrease_of_means / 100)
+        return decrease_of_means_or_mean_of_decreases(frame, 2, [0, 1])
+
+    either = AverageKind.EITHER
+    assert kind(average + error, average) == (either if is_rounding else AverageKind.OF_MEANS)
+    assert kind(average, average + error) == (either if is_rounding else AverageKind.OF_DECREASES)
