@@ -12,6 +12,7 @@ from torch_pickles import pickle_that_makes_folder
 
 from salstats.errors import InputFileError
 from salstats.images import masks
+from salstats.memory_limit import LIMIT_VARIABLE
 from salstats.readers.image_files import image_shape, read_grey
 from salstats.readers.map_files import (
     MAP_SUFFIXES,
@@ -212,6 +213,16 @@ class TestReadMap:
         found = read_map(tmp_path / "0.npy")
         np.testing.assert_array_equal(found, array)
         assert found.dtype == np.float64
+
+    def test_a_dict_with_an_array_beyond_the_limit_of_memory_is_refused(self, tmp_path, monkeypatch):
+        file = tmp_path / "0.npy"
+        np.save(file, {"np_image": np.ones((300, 400), np.uint8)})
+        # eight bytes for each of 120,000 pixels
+        monkeypatch.setenv(LIMIT_VARIABLE, str(960_000 / 2**30))
+        assert read_map(file).sum() == 120_000
+        monkeypatch.setenv(LIMIT_VARIABLE, str(959_999 / 2**30))
+        with raises(InputFileError, option=LIMIT_VARIABLE, value=960_000):
+            read_map(file)
 
     @pytest.mark.parametrize(
         ("held", "error", "value"),

@@ -129,3 +129,34 @@ def test_types_that_there_are_not_and_numbers_without_an_end_are_errors():
     # ten bytes of seven bits each exceed 64 bits
     with raises(InputFileError, value=10):
         _CompactReader(b"\x15" + b"\xff" * 12 + STOP, 0).read_struct()
+
+
+def file_of_one_page(page_bytes, column_bytes):
+    """A file that states the lengths, below 64, of its only column and of the page at the column's start.
+
+    The column begins with the file, and the page with a header of 5 bytes.
+    """
+    # PageHeader: fields 2 and 3, the unpacked and the packed size; numbers are stored doubled
+    page = bytes([0x25, 2 * 7, 0x15, 2 * (page_bytes - 5), 0])
+    # ColumnMetaData: one value (field 5), the size of the column (7) and its place (9)
+    column = bytes([0x56, 2 * 1, 0x26, 2 * column_bytes, 0x26, 0, 0])
+    # FileMetaData, its field 4: a list of one RowGroup, whose field 1 is a list of one ColumnChunk
+    footer = b"\x49\x1c" + b"\x19\x1c" + b"\x3c" + column + STOP + STOP + STOP
+    return page + footer + bytes([len(footer), 0, 0, 0]) + b"PAR1"
+
+
+def test_a_column_may_end_with_the_file_and_no_further():
+    size = len(file_of_one_page(5, 5))
+    assert size < 64
+    (sizes,) = page_sizes_by_column(file_of_one_page(size, size), 1)
+    assert (sizes.total_bytes, sizes.largest_bytes) == (7, 7)
+    with raises(InputFileError, value=size + 1):
+        page_sizes_by_column(file_of_one_page(size, size + 1), 1)
+
+
+def test_a_column_has_pages_up_to_its_end():
+    (sizes,) = page_sizes_by_column(file_of_one_page(5, 5), 1)
+    assert sizes.total_bytes == 7
+    # a column of no bytes has no page
+    (sizes,) = page_sizes_by_column(file_of_one_page(5, 0), 1)
+    assert sizes.total_bytes == 0

@@ -12,7 +12,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError
 from salstats.files.frame_files import write_frame
-from salstats.memory_limit import LIMIT_VARIABLE
+from salstats.memory_limit import BYTES_PER_SHEET_CELL, LIMIT_VARIABLE
 from salstats.readers.tables import read_table
 from salstats.readers.xlsx import sheet_names
 
@@ -91,6 +91,26 @@ def test_a_workbook_that_becomes_much_more_is_refused(workbook_file, tmp_path, m
     with raises(InputFileError, option=LIMIT_VARIABLE, path=tmp_path / "bad.xlsx") as caught:
         ss.read_data(tmp_path / "bad.xlsx")
     assert caught.value.value > least_bytes
+
+
+@pytest.mark.parametrize(
+    ("ranges", "n_cells"),
+    [
+        # 16,384 columns
+        (["A1:XFD20000"], 16_384 * 20_000),
+        (["B2:B90001"], 90_000),
+        (["B2:D90001", "F7:F7", "A90010:C90011"], 3 * 90_000 + 1 + 3 * 2),
+    ],
+)
+def test_every_cell_of_merged_ranges_counts(workbook_file, tmp_path, monkeypatch, ranges, n_cells):
+    def merge(content):
+        cells = "".join(f'<mergeCell ref="{cells}"/>' for cells in ranges)
+        return content.replace(b"</sheetData>", f"</sheetData><mergeCells>{cells}</mergeCells>".encode())
+
+    changed(workbook_file(ROWS), tmp_path / "merged.xlsx", {"xl/worksheets/sheet1.xml": merge})
+    monkeypatch.setenv(LIMIT_VARIABLE, str(32 * 2**20 / 2**30))
+    with raises(InputFileError, option=LIMIT_VARIABLE, value=n_cells * BYTES_PER_SHEET_CELL):
+        ss.read_data(tmp_path / "merged.xlsx")
 
 
 def test_sheets_are_not_listed_of_a_workbook_that_unpacks_to_more(workbook_file, tmp_path, monkeypatch):
