@@ -91,3 +91,18 @@ def test_influences_are_those_of_leaving_a_little_of_a_unit_out() -> None:
         weights[unit] += step
         moved = (weights @ sums) / (weights @ counts) - sums.sum(axis=0) / counts.sum(axis=0)
         np.testing.assert_allclose(found.influence[unit], slopes @ moved / step, rtol=1e-4, atol=1e-8)
+
+
+def test_a_cell_of_one_unit_has_the_variance_per_score_of_the_others() -> None:
+    # four units with a score of the first cell, of which one has two scores of the second cell as well
+    scores = np.array([0.2, 0.5, 0.9, 0.8])
+    sums = np.column_stack([scores, [0.0, 0.0, 0.0, 3.0]])
+    counts = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
+    slopes = np.array([[1.0, 0.0], [1.0, -1.0], [0.5, 0.5], [0.0, 1.0]])
+    found = cr2(sums, counts, slopes)
+    # the mean of m scores has the variance s^2 / m, with the variance s^2 of the scores of the first cell
+    variance = scores.var(ddof=1)
+    first, second = variance / 4, variance / 2
+    np.testing.assert_allclose(found.variance[:3], [first, first + second, (first + second) / 4], rtol=1e-12)
+    # nothing is known of the second cell alone
+    assert np.isnan(found.variance[3])

@@ -49,6 +49,26 @@ def test_shares_at_or_below_each_score_have_the_variance_of_a_proportion():
     assert found.n_units == 5
 
 
+def test_variances_of_shares_are_those_of_units_of_any_sizes():
+    units = np.array([0, 0, 0, 2, 2, 3, 1, 1, 1, 1])
+    scores = np.array([0.1, 0.2, 0.4, 0.2, 0.9, 0.7, 0.2, 0.4, 0.7, 0.8])
+    found = share_of_scores_at_or_below_each_score(scores, units, 4, 0.5, (0.0, 1.0))
+    assert found.values.tolist() == [0, 0.1, 0.2, 0.4, 0.7, 0.8, 0.9, 1]
+    # scores equal to a value count as bring the share nearest to a half: one of the two of 0.4
+    shares_of_equal = {0.1: 1, 0.2: 1, 0.4: 0.5, 0.7: 0, 0.8: 0, 0.9: 0}
+    for position, (value, share_of_equal) in enumerate(shares_of_equal.items(), 1):
+        counted = np.where(scores == value, share_of_equal, scores < value)
+        share = counted.mean()
+        squares = 0.0
+        for unit in range(4):
+            n = (units == unit).sum()
+            residual = counted[units == unit].sum() - n * share
+            # Bell and McCaffrey's correction of a unit's residual
+            squares += residual**2 / (1 - n / 10)
+        assert found.share[position] == pytest.approx(share, rel=1e-12)
+        assert found.variance[position] == pytest.approx(squares / 10**2, rel=1e-12)
+
+
 def test_limits_that_differ_from_0_by_rounding_are_0():
     """0.1 + 0.2 is 0.30000000000000004: two methods of that score and of 0.3 do not differ."""
     scores = pd.DataFrame({"case": [f"c{i:03d}" for i in range(40)], "metric": "iou"})

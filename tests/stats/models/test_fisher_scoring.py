@@ -15,7 +15,9 @@ from salstats.stats.models.fisher_scoring import (
     mean_on_link_scale_at,
     slope_of_mean_on_score_scale_at,
 )
+from salstats.stats.models.inflated_beta import inflated_beta
 from salstats.stats.models.logit import LOGIT, logit
+from salstats.stats.models.ordered_beta import ordered_beta
 
 
 @pytest.fixture
@@ -79,20 +81,35 @@ def test_derivatives_are_those_of_small_steps(rows, kernel):
     np.testing.assert_allclose(steepness, (LOGIT.mean(above) - LOGIT.mean(below)) / (2 * step), rtol=1e-7)
 
 
-def test_the_gradient_of_a_slope_is_that_of_small_steps_of_the_coefficients(rows):
-    solution = logit(*rows, has_intercept=True)
+@pytest.mark.parametrize("kernel", [logit, beta_regression, inflated_beta, ordered_beta])
+def test_gradients_are_those_of_small_steps_of_all_parameters(rows, kernel):
+    matrix, response = rows
+    if kernel is not logit:
+        response = 0.2 + 0.5 * response + 0.1 * special.expit(matrix[:, 1])
+    if kernel in (inflated_beta, ordered_beta):
+        response[[3, 8, 20, 31]] = 0.0
+        response[[5, 14, 26, 40]] = 1.0
+    solution = kernel(matrix, response, has_intercept=True)
     points = np.array([[1.0, 0.3], [1.0, -0.7]])
     slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
-    _, gradient = slope_of_mean_on_score_scale_at(solution, LOGIT, points, slopes)
-    for position in range(2):
-        step = 1e-6 * np.eye(2)[position]
-        above, _ = slope_of_mean_on_score_scale_at(
-            replace(solution, coefficients=solution.coefficients + step), LOGIT, points, slopes
+    n_coefficients = len(solution.coefficients)
+    parameters = np.concatenate([solution.coefficients, solution.nuisance_parameters])
+
+    def with_parameters(moved):
+        return replace(
+            solution, coefficients=moved[:n_coefficients], nuisance_parameters=moved[n_coefficients:]
         )
-        below, _ = slope_of_mean_on_score_scale_at(
-            replace(solution, coefficients=solution.coefficients - step), LOGIT, points, slopes
-        )
-        np.testing.assert_allclose(gradient[:, position], (above - below) / 2e-6, rtol=1e-6, atol=1e-9)
+
+    for quantity, further_arguments in (
+        (mean_on_link_scale_at, (points,)),
+        (slope_of_mean_on_score_scale_at, (LOGIT, points, slopes)),
+    ):
+        _, gradient = quantity(solution, *further_arguments)
+        assert gradient.shape == (len(points), len(parameters))
+        for position, step in enumerate(1e-6 * np.eye(len(parameters))):
+            above, _ = quantity(with_parameters(parameters + step), *further_arguments)
+            below, _ = quantity(with_parameters(parameters - step), *further_arguments)
+            np.testing.assert_allclose(gradient[:, position], (above - below) / 2e-6, rtol=1e-6, atol=1e-9)
 
 
 def test_a_start_from_which_full_steps_overshoot_reaches_the_maximum(rows):

@@ -74,6 +74,19 @@ def test_hits_that_turn_are_those_of_one_side():
     )
 
 
+def test_misses_that_turn_are_those_of_one_side():
+    # 20 pairs, of which the method hits in 14: 4 of these turn into misses, and no miss into a hit
+    own, other = np.repeat([1.0, 0.0], [14, 6]), np.repeat([1.0, 0.0], [10, 10])
+    pilot = Pilot.from_pairs(own, other, np.arange(20), np.arange(20))
+    for term, effect in (("difference", 0.0), ("percent_decrease", 0.0)):
+        population = move_pilot(pilot, term, effect, "hit")
+        np.testing.assert_allclose(population.flip_chances, np.repeat([4 / 14, 0.0], [14, 6]))
+        np.testing.assert_allclose(
+            population.expected_method_score_of_each_pair, np.repeat([10 / 14, 0.0], [14, 6])
+        )
+        assert population.method_and_reference_means() == pytest.approx((0.5, 0.5))
+
+
 def test_hits_of_one_unit_keep_their_design_effect():
     pilot = clustered_hits()
     gap = pilot.method_scores - pilot.reference_scores
