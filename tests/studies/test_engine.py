@@ -1,10 +1,12 @@
 """The engine on a study made up here: what is made, said and compared with print."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import rich.progress
 from made_up_items import FRAME, GOOD, LACKING, NEEDY, PRINTED, broken, shown
 from tests_support import raises
 
@@ -205,3 +207,22 @@ def test_the_studies_are_listed(run):
     code, _, error = run("saporta")
     assert code == 2
     assert "saporta2022" in error
+
+
+def test_a_terminal_has_a_bar_for_each_part_of_a_run(reproduce, monkeypatch):
+    counts = {}
+
+    class Bar(rich.progress.Progress):
+        def stop(self):
+            super().stop()
+            counts.update({task.description: (task.completed, task.total) for task in self.tasks})
+
+    monkeypatch.setattr(rich.progress, "Progress", Bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert reproduce(GOOD, replace(GOOD, key="table_9"))[0] == 0
+    assert list(counts) == ["Reading", "Computing", "Tables", "Writing"]
+    assert counts["Tables"] == (2, 2)
+
+
+def test_there_are_no_bars_outside_of_a_terminal(reproduce):
+    assert reproduce(GOOD)[1].err == ""

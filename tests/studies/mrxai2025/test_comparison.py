@@ -247,6 +247,11 @@ def test_shares_of_empty_explanations_are_of_those_given(items):
     assert set(frame["metric"]) == {"empty_explanation"}
     assert set(frame["interval"]) == {"wilson"}
     assert set(frame["unit"]) == {"patient"}
+    # of the cases and the patients
+    assert set(frame["n"]) == {40}
+    lime = frame.loc["lime"]
+    share = f"0.350 ({lime['conf_low']:.3f}, {lime['conf_high']:.3f})"
+    assert cells_of_row(items["empty"], "LIME") == ["LIME", "40", share]
 
 
 def test_the_sensitivity_table_has_both_runs_and_the_figure_the_changed_differences(items):

@@ -6,6 +6,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from bench_scores import drawn_scores
 from display.plots.estimate_figures import scale
@@ -124,6 +125,22 @@ class TestScores:
         expected = [f"{100 * share:.0f}%" for share in item.frame.loc[is_first, "share_first"]]
         bold = [cell for row in bold_cells(item) for cell in row]
         assert sorted(re.search(r"; (\d+%)", cell)[1] for cell in bold) == sorted(expected)
+
+    @pytest.mark.filterwarnings("ignore:percentile intervals rest on 4:salstats.errors.SalstatsWarning")
+    @pytest.mark.parametrize(
+        ("n_methods", "breaks"),
+        [(2, [1, 2]), (3, [1, 2, 3]), (10, list(range(1, 11))), (11, [1, 5, 11]), (12, [1, 6, 12])],
+    )
+    def test_up_to_ten_ranks_are_on_the_axis_and_of_more_the_first_a_middle_and_the_last(
+        self, n_methods, breaks
+    ):
+        scores = drawn_scores(n_sets=1, n_cases=4).query("metric == 'iou' and model == 'vgg'")
+        one = scores[scores["method"] == "gradcam"]
+        parts = [one.assign(method=f"m{i:02}", score=one["score"] * 0.9**i) for i in range(n_methods)]
+        several = scores_of_saliency_methods(pd.concat(parts, ignore_index=True))
+        figure = items_of(score_benchmark(several, OPTIONS))["ranks"].figure
+        assert list(scale(figure, "x").breaks) == breaks
+        assert tuple(scale(figure, "x").limits) == (1, n_methods)
 
     @pytest.mark.parametrize("key", ["table_2", "table_3", "ranks", "ranks_data_sets"])
     def test_figures_show_every_row_of_their_frame(self, drawn, key):

@@ -10,6 +10,8 @@ from matplotlib import pyplot
 
 import salstats as ss
 from salstats.display.export.figure_files import size_inches
+from salstats.display.plots.layout.legends import legend_height_mm
+from salstats.display.plots.layout.text_fit import caption_height_mm, text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.display.text.labels import Labels
 from salstats.studies.saporta2022.study_frames import (
@@ -108,3 +110,13 @@ def test_an_auroc_stands_behind_its_task_and_the_note_says_what_it_is():
     assert texts == {"task 0 (0.88)", "task 1", "Average"}
     assert "AUROC" in figure.labels.caption
     assert "AUROC" not in upright(2)[1].labels.caption
+
+
+@pytest.mark.parametrize("width", [89, 183])
+def test_a_figure_is_as_high_as_its_parts(width):
+    figure = upright(3, width=width)[1]
+    # a margin of 1.5 mm above and below, a title of 5 mm, 45 mm for points and 3 for ticks
+    parts = 1.5 + 5 + 45 + 3 + text_width_mm("Average") + 1.5
+    parts += caption_height_mm(figure.labels.caption)
+    parts += legend_height_mm(["Human benchmark", "Grad-CAM"], width)
+    assert size_inches(figure)[1] * MM_PER_INCH == pytest.approx(parts)
