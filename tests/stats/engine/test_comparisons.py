@@ -356,3 +356,39 @@ def test_a_reference_is_repeated_only_for_models_and_seeds_that_group_and_that_i
     lacking = frame.assign(seed=[None, "1", None])
     for given in (with_seed, lacking):
         assert repeat_reference_per_model_and_seed(given, "human", "seed") is given
+
+
+PRESENT, ABSENT, NO_ROW = (0.5, 1, None), (np.nan, 1, "finding absent"), None
+
+
+@pytest.mark.parametrize("first", ["human", "cam"])
+@pytest.mark.parametrize(
+    ("cam", "human", "n_absent"),
+    [
+        (PRESENT, ABSENT, 1),
+        (ABSENT, PRESENT, 1),
+        (ABSENT, ABSENT, 1),
+        ((np.nan, 1, "empty mask"), PRESENT, 0),
+        (PRESENT, (np.nan, 1, "empty mask"), 0),
+        # of a method without a row the reference says whether the finding is absent, also beside a score
+        (NO_ROW, ABSENT, 1),
+        (NO_ROW, (0.5, 0, None), 1),
+        (NO_ROW, PRESENT, 0),
+        # of a reference without a row the label says so, but not the reason of the method's score
+        ((0.5, 0, None), NO_ROW, 1),
+        ((0.5, 1, "finding absent"), NO_ROW, 0),
+        (PRESENT, NO_ROW, 0),
+    ],
+)
+def test_pairs_lack_a_score_for_an_absent_finding_by_the_side_that_tells(cam, human, n_absent, first):
+    given = {"cam": cam, "human": human}
+    rows = []
+    # either method may have the first row
+    for method in sorted(given, key=lambda name: name != first):
+        if given[method] is not None:
+            rows.append(("a", method, *given[method]))
+        rows += [(f"b{i}", method, 0.01 * i**2 * (method == "cam"), 1, None) for i in range(9)]
+    frame = scores(rows, ("case", "method", "score", "label", "reason"))
+    gap = ss.difference(frame, reference="human", interval="t")
+    assert gap["n_pairs"].tolist() == [9]
+    assert gap.get("n_absent", pd.Series([0])).tolist() == [n_absent]

@@ -380,3 +380,23 @@ def test_most_cases_are_in_groups_of_a_patients_size():
         values = [*ids, *range(50_000, 50_000 + n_alone)]
         found = find_patient_column(pd.DataFrame({"record_id": values}), np.arange(60 + n_alone))
         assert (found is not None) == is_found
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("{:02d}{}", "01"),
+        ("P{:02d}{}", "P01"),
+        ("{:02d}-{}", "01"),
+        ("P_{:02d}_{}", "P_01"),
+        ("{:02d}{}.png", "01"),
+    ],
+)
+@pytest.mark.parametrize("images", ["ab", "abc"])
+def test_the_end_of_a_name_may_be_one_letter_also_without_a_delimiter(name, beginning, images):
+    names = [name.format(number, image) for number in range(1, 11) for image in images]
+    groups = patient_groups_in_case_names(pd.Series(names))
+    assert (groups.example, groups.beginning) == (name.format(1, "a"), beginning)
+    assert (groups.n_groups, groups.n_grouped, groups.n_cases) == (10, len(names), len(names))
+    patients = pd.Series(names).str.extract(groups.pattern)[0]
+    assert patients.value_counts().tolist() == [len(images)] * 10

@@ -17,11 +17,12 @@ def test_moments_leave_out_undefined_replicates():
 
 
 def test_bootstrap_p_values_count_the_side_of_0_with_fewer_replicates():
-    replicates = np.array([[-1.0, 1, np.nan, 0], [2, 2, 3, 0], [3, 3, 4, 0], [4, 4, 5, 0]])
+    nan = np.nan
+    replicates = np.array([[-1.0, 1, nan, 0, nan], [2, 2, 3, 0, nan], [3, 3, 4, 0, nan], [4, 4, 5, 0, 6]])
     p_value, smallest = bootstrap_p_values(replicates)
-    # 2 (1 + 1) / 5, 2 / 5, 2 / 4 of three defined ones, and 1 where all are 0
-    np.testing.assert_allclose(p_value, [0.8, 0.4, 0.5, 1])
-    np.testing.assert_allclose(smallest, [0.4, 0.4, 0.5, 0.4])
+    # 2 (1 + 1) / 5, 2 / 5, 2 / 4 of three defined ones, 1 where all are 0, and 2 / 2 of a single defined one
+    np.testing.assert_allclose(p_value, [0.8, 0.4, 0.5, 1, 1])
+    np.testing.assert_allclose(smallest, [0.4, 0.4, 0.5, 0.4, 1])
     # replicates within rounding of 0 count on both sides
     assert bootstrap_p_values(np.array([[1e-15], [2.0], [3.0]]), rounding=1e-12)[0] == pytest.approx(1)
     assert np.isnan(bootstrap_p_values(np.full((5, 1), np.nan))[0]).all()

@@ -208,3 +208,18 @@ def test_rows_of_units_that_are_less_alike_than_they_can_be_are_not_fitted():
     rows = pd.DataFrame({"patient": list("aabbccdddd"), "y": [0.0, 1, 0, 1, 0, 1, 0, 1, 0.1, 0.9]})
     with warns(option="correlation", column="estimate", message="4"):
         assert ss.regress(rows, "y ~ 1", correlation="exchangeable")["estimate"].isna().all()
+
+
+def test_units_of_two_rows_are_enough_for_a_correlation():
+    rng = np.random.default_rng(8)
+    scores = rng.normal(size=(60, 1)) + rng.normal(size=(60, 2))
+    rows = pd.DataFrame({"patient": np.repeat(np.arange(60), 2), "y": scores.ravel()})
+    fit = ss.fit(rows, "y ~ 1", correlation="exchangeable", unit="patient", errors="cr0")
+    # of units of one size the estimate is the mean of all rows
+    first, second = (scores - scores.mean()).T
+    scale = (first**2 + second**2).sum() / 120
+    glance, terms = fit.glance(), fit.tidy()
+    assert glance["scale"].item() == pytest.approx(scale)
+    assert glance["alpha"].item() == pytest.approx((first * second).mean() / scale)
+    assert terms["estimate"].item() == pytest.approx(scores.mean())
+    assert terms["std_error"].item() == pytest.approx(np.sqrt(((first + second) ** 2).sum()) / 120)

@@ -221,3 +221,24 @@ def test_values_may_be_true_and_false_as_in_the_data(formula):
     np.testing.assert_allclose(fitted.predict({"b": np.array([True, False])})["estimate"], [4, 6])
     if formula == "y ~ C(b)":
         assert fitted.contrasts("b", reference=True)["estimate"].tolist() == pytest.approx([2.0])
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-4, 1.0, 1e4, 1e8])
+def test_a_copy_of_a_covariate_in_any_unit_leaves_both_without_a_slope(rows, unit):
+    with warns(option="formula", column="term"):
+        fitted = ss.fit(rows.assign(copy=unit * rows["x"]), "score ~ x + copy + z", by=())
+    for covariate in ("x", "copy"):
+        with warns(option="formula", column="estimate"):
+            assert fitted.slopes(covariate)["estimate"].isna().all()
+    assert fitted.slopes("z")["estimate"].notna().all()
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-4, 1.0, 1e4, 1e8])
+def test_a_copy_of_a_term_in_any_unit_leaves_its_covariate_a_slope(rows, unit):
+    # the square is flat at the mean of a centred covariate
+    rows = rows.assign(x=rows["x"] - rows["x"].mean())
+    with warns(option="formula", column="term"):
+        fitted = ss.fit(rows, f"score ~ x + I(x**2) + I({unit}*x**2)", by=())
+    coefficient = np.polyfit(rows["x"], rows["score"], 2)[1]
+    for average in ("rows", "grid"):
+        assert fitted.slopes("x", average=average)["estimate"].item() == pytest.approx(coefficient, rel=1e-6)

@@ -15,6 +15,7 @@ from tests_support import default_numbers_and_flags, raises
 
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
+from salstats.stats.models.tidying import is_coefficient
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -230,3 +231,13 @@ def test_what_cannot_be_tidied_is_refused(tmp_path):
 
 def test_options_that_are_left_out_have_the_documented_numbers():
     assert default_numbers_and_flags(ss.tidy) == {"level": 0.95}
+
+
+def test_terms_are_coefficients_unless_their_effect_is_another_parameter():
+    without_effects = pd.DataFrame({"term": ["(Intercept)", "size"], "estimate": [0.1, 0.2]})
+    assert is_coefficient(without_effects).tolist() == [True, True]
+    # of `tidy`, then of broom.mixed
+    other_parameters = ["random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs"]
+    effects = ["fixed", *other_parameters, None]
+    with_effects = pd.DataFrame({"term": range(len(effects)), "effect": effects})
+    assert is_coefficient(with_effects).tolist() == [True, *[False] * 5, True]
