@@ -4,9 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from bench_scores import drawn_scores
+from map_folders import CASES, write_map_folder
 
 import salstats as ss
 from salstats.datasets import data_folder, load_published
+from salstats.studies import declarations, engine
+from salstats.studies.saliency_bench import FILES as PICTURES
 
 #: Scores of no method's maps of digits, which a run could be made of.
 FILE = str(data_folder() / "simulated_scores.csv")
@@ -57,6 +60,31 @@ def test_digits_are_read_from_the_package(results, monkeypatch):
     # 22 cases, two tasks, two seeds
     assert set(means["n"]) == {88}
     assert set(items["ranks"].frame["n_units"]) == {22}
+
+
+def test_the_digits_have_pictures_of_their_examples_unless_a_study_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(ss.datasets, "load_digits_scores", scores_like_the_digits)
+    declaration = declarations.declaration_of("saliency_bench")
+
+    def opened(*arguments):
+        options = ["--interval", "t", *map(str, arguments), "-o", "nowhere"]
+        study = engine.open_study(declaration, engine.parser_of(declaration).parse_args(options))
+        data = study.load()
+        assert (PICTURES in study.available) == (data.study is not None)
+        return data
+
+    examples = ss.datasets.digits_examples()
+    digits = opened("--digits")
+    assert [case.case for case in digits.study] == [case.case for case in ss.read_study(examples)]
+    assert digits.images == examples / "images"
+    folder = write_map_folder(tmp_path / "maps")
+    named = opened("--digits", "--study", folder, "--images", folder)
+    assert ([case.case for case in named.study], named.images) == (list(CASES), folder)
+    assert opened("--digits", "--study", folder).images is None
+    # scores of others have no examples
+    file = tmp_path / "scores.csv"
+    scores_like_the_digits().to_csv(file, index=False)
+    assert opened("--scores", file).study is None
 
 
 @pytest.mark.parametrize("flag", ["--scores", "--data"])

@@ -11,6 +11,7 @@ from salstats.studies.saporta2022.covariates import (
     effect_of_feature_scale_on_slopes_note,
     overall_slope_relative_to_tasks_note,
 )
+from salstats.studies.saporta2022.labels_and_notes import feature_name
 from salstats.studies.saporta2022.study_frames import FEATURES, SCALED_OVER_ALL_TASKS, SCALED_PER_TASK
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
@@ -89,13 +90,17 @@ def test_summary_counts_are_those_of_the_design(made, made_up):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_slopes_of_a_single_feature_have_a_table(drawn_frames, make):
-    varies = drawn_frames.features["elongation"]
-    constant = {name: varies.where(varies.isna(), 1.0) for name in set(FEATURES) - {"area_ratio"}}
-    item = make(replace(drawn_frames, features=drawn_frames.features.assign(**constant)), "table_2")[
-        "table_2"
-    ]
-    assert set(item.frame["term"]) == {"area_ratio"}
+@pytest.mark.parametrize("varying", [["area_ratio"], ["area_ratio", "elongation"], list(FEATURES)])
+def test_the_table_of_slopes_names_the_features_where_there_are_several(drawn_frames, make, varying):
+    elongation = drawn_frames.features["elongation"]
+    constant = {name: elongation.where(elongation.isna(), 1.0) for name in set(FEATURES) - set(varying)}
+    frames = replace(drawn_frames, features=drawn_frames.features.assign(**constant))
+    item = make(frames, "table_2")["table_2"]
+    assert set(item.frame["term"]) == set(varying)
+    html = item.table.as_raw_html()
+    # a row of each feature in each block: two scales, without and with task effects
+    n_rows = 4 if len(varying) > 1 else 0
+    assert {name: html.count(f">{feature_name(name)}<") for name in varying} == dict.fromkeys(varying, n_rows)
 
 
 def test_both_scales_of_features_are_shown_and_they_matter(made):
