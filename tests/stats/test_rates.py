@@ -212,6 +212,13 @@ def test_bad_counts_are_named(frame, column, rows):
         pooled_rates(frame)
 
 
+def test_a_bad_count_is_named_by_the_keys_of_its_row():
+    frame = scores_of([(1, 1, 1, 1), (1, 1, 0.5, 1)]).assign(case=["k1", "k2"], task="Edema", model="vgg")
+    for row_name in ("case k2", "task Edema", "model vgg"):
+        with raises(ColumnError, column="fn", rows=(1,), match=rf"\(.*{row_name}.*\)"):
+            pooled_rates(frame)
+
+
 def test_a_figure_takes_the_estimates():
     frame = pd.concat(
         [
