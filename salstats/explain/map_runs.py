@@ -355,7 +355,7 @@ class _MapRun(NamedTuple):
         """Write a batch of maps; a run that is killed meanwhile leaves the rows of all maps, or of none."""
         if not batch:
             return
-        with self.maps.together():
+        with self.maps.rows_written_together():
             for key, saliency, prob, shape in batch:
                 self.maps.add(
                     key,

@@ -58,8 +58,9 @@ class MapFolder:
     """Write saliency maps into a folder, so that a run that was stopped can continue.
 
     Use it in a `with` block. Each map is a file of its own that appears only once it is complete, and its row
-    is written right after it, or with the rows of other maps at the end of a `together()` block. The next run
-    removes the incomplete files of a killed one; a map without a row stays until it is made again.
+    is written right after it, or with the rows of other maps at the end of a `rows_written_together()` block.
+    The next run removes the incomplete files of a killed one; a map without a row stays until it is made
+    again.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class MapFolder:
             self._columns, self._rows = read_header_and_rows(table, resume=True)
         #: rows that are not yet in the table's file
         self._added: list[TableRow] = []
-        #: whether a `together` block is open, at whose end added rows are written
+        #: whether a `rows_written_together` block is open, at whose end added rows are written
         self._is_together = False
         #: whether a row has changed that the table's file has already
         self._changed = False
@@ -358,7 +359,7 @@ class MapFolder:
             self._write_table()
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def rows_written_together(self) -> Iterator[None]:
         """Write the rows of the maps that are added in a `with` block together, at its end."""
         self._is_together = True
         try:

@@ -43,7 +43,10 @@ from salstats.stats.engine.paired_tests import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, ROUNDING, warn_beyond_range
-from salstats.stats.engine.score_reasons import metric_option_or_several_columns, n_absent_column_if_any
+from salstats.stats.engine.score_reasons import (
+    n_absent_column_if_any,
+    option_columns_with_several_where_mixed,
+)
 from salstats.stats.engine.shared_cases import (
     advice_to_bound_missing_scores,
     warn_and_add_caution_of_incomplete_pairs,
@@ -186,7 +189,7 @@ def comparison_frame(
     special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
     special["test"] = test_name_of_each_row(test, estimates)
     special |= _n_replicates_column_if_any(options, estimates, tested)
-    special |= metric_option_or_several_columns(scores, keys)
+    special |= option_columns_with_several_where_mixed(scores, keys)
     if hypothesis.simultaneous:
         special["family_level"] = options.level
     if hypothesis.effect_size is not None:

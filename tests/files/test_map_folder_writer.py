@@ -163,7 +163,7 @@ class TestWhatIsWritten:
 
     def test_rows_of_maps_made_together_come_together(self, folder):
         with MapFolder(folder) as maps:
-            with maps.together():
+            with maps.rows_written_together():
                 for number in range(4):
                     add(maps, KEY._replace(case=str(number)))
                 assert "gradcam/" not in (folder / "maps.csv").read_text()

@@ -219,7 +219,7 @@ def agreement(  # noqa: C901
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
     if record.score_type != CONTINUOUS and record.name != "ac1" and is_categorical:
         has_few_events = _has_few_minority_units(results) | _lacks_minority_agreement(results)
-        _warn_of_few_events(keys, results, len(terms))
+        _warn_of_few_rarer_readings(keys, results, len(terms))
 
     # From here on there is a row per result and term.
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
@@ -424,7 +424,9 @@ def _lacks_minority_agreement(results: Sequence[_AgreementResult]) -> NDArray[np
     return np.array([count.n_units > 0 and count.n_agreed_cases == 0 for count in counts])
 
 
-def _warn_of_few_events(keys: pd.DataFrame, results: Sequence[_AgreementResult], n_terms: int) -> None:
+def _warn_of_few_rarer_readings(
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], n_terms: int
+) -> None:
     """Warn of results with few rarer readings, and of others in which raters agree on none of them.
 
     Each result has a row of the frame for each of its terms.

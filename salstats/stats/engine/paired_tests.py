@@ -322,20 +322,20 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> McNemarTest:
 
 
 def null_draws_of_sign_flips(
-    sums: np.ndarray, signs: Iterable[np.ndarray], magnitude: np.ndarray
+    sums: np.ndarray, signs: Iterable[np.ndarray], score_magnitude: np.ndarray
 ) -> NullDraws:
     """Flip the signs of units' differences, as draws of the permutation test of a mean difference of 0.
 
     `sums` (n_units, n_rows) are the units' shares of the mean difference; the sign of a unit is the same in
-    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of the `magnitude` (n_rows,)
-    of the scores is rounding.
+    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of the size of the scores,
+    `score_magnitude` (n_rows,), is rounding.
     """
     n_units, n_rows = sums.shape
     with one_thread_if_small(n_units, n_rows):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
     return NullDraws.from_statistics(
-        sums.sum(axis=0), flipped, std_error, rounding=ROUNDING * magnitude, unit_shares=sums
+        sums.sum(axis=0), flipped, std_error, rounding=ROUNDING * score_magnitude, unit_shares=sums
     )
 
 

@@ -43,8 +43,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     printed_row_names,
     with_mixing_column,
+    with_mixing_removed_from_method_names,
     with_no_mixing_as_missing,
-    without_mixing_in_methods,
 )
 from salstats.studies.result_tables import table_of
 from salstats.study import Case, Study, shape_of
@@ -149,7 +149,7 @@ def sd_of_sampled_auc_by_sample_size(recordings: Recordings) -> ItemResult:
 def sampled_beside_exact_auc(recordings: Recordings) -> ItemResult | None:
     """Show the sampled values of one map against one truth around the exact ones."""
     method, mixing = recordings.pick_of_median_case[["method", "mixing"]].iloc[0]
-    samples = without_mixing_in_methods(recordings.sampled_scores_of_median_case)
+    samples = with_mixing_removed_from_method_names(recordings.sampled_scores_of_median_case)
     samples = samples[samples["method"] == method]
     if "mixing" in samples and mixing in STUDY_LABELS["mixing"] and (samples["mixing"] == mixing).any():
         samples = samples[samples["mixing"] == mixing]

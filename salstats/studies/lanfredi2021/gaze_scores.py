@@ -79,7 +79,7 @@ class Recordings:
     @cached_property
     def scores_of_scored_images(self) -> pd.DataFrame:
         """The rows of images with the required number of readers."""
-        return rows_of_images_with_n_readers(self.all_scores, self.options.n_readers)
+        return rows_of_images_with_exactly_n_or_enough_readers(self.all_scores, self.options.n_readers)
 
     @cached_property
     def scores_of_defined_metrics(self) -> pd.DataFrame:
@@ -128,7 +128,7 @@ def scored_recordings(
     scores = method_scores_by_left_out_reader(
         unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed
     )
-    if rows_of_images_with_n_readers(scores, options.n_readers)["score"].isna().all():
+    if rows_of_images_with_exactly_n_or_enough_readers(scores, options.n_readers)["score"].isna().all():
         raise SalstatsError(
             f"{study.source}: no score is defined ({_reason_counts_text(scores)})",
             column="score",
@@ -212,7 +212,7 @@ def with_mixing_column(rows: pd.DataFrame) -> pd.DataFrame:
 
     They become `NO_MIXING` for the methods of `UNMIXED`, and `MIXING_AS_GIVEN` for others.
     """
-    named = without_mixing_in_methods(rows)
+    named = with_mixing_removed_from_method_names(rows)
     default_mixing = pd.Series(MIXING_AS_GIVEN, index=named.index)
     default_mixing[named["method"].isin(UNMIXED)] = NO_MIXING
     if "mixing" in named:
@@ -223,7 +223,7 @@ def with_mixing_column(rows: pd.DataFrame) -> pd.DataFrame:
     return named
 
 
-def without_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
+def with_mixing_removed_from_method_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Remove the mixing from the names of methods, as the study's tables do."""
     if "mixing" not in rows:
         return rows.copy()
@@ -242,13 +242,13 @@ def with_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
-def rows_of_images_with_n_readers(
-    rows: pd.DataFrame, n_readers_or_none_for_minimum: int | None
+def rows_of_images_with_exactly_n_or_enough_readers(
+    rows: pd.DataFrame, n_readers_or_none_for_at_least_two: int | None
 ) -> pd.DataFrame:
     """Keep the rows of images that exactly so many readers looked at, or at least two where it is None."""
     unscored_reasons = [too_few_readers_reason(_MIN_READERS)]
-    if n_readers_or_none_for_minimum is not None:
-        unscored_reasons.append(other_n_readers_reason(n_readers_or_none_for_minimum))
+    if n_readers_or_none_for_at_least_two is not None:
+        unscored_reasons.append(other_n_readers_reason(n_readers_or_none_for_at_least_two))
     return rows[~rows["reason"].isin(unscored_reasons)].reset_index(drop=True)
 
 

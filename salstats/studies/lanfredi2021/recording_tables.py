@@ -24,7 +24,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     means_with_clustered_and_study_intervals,
     method_scores_by_left_out_reader,
     printed_row_names,
-    rows_of_images_with_n_readers,
+    rows_of_images_with_exactly_n_or_enough_readers,
     rows_of_table_2,
     sorted_as_printed,
     with_mixing_in_methods,
@@ -227,7 +227,7 @@ def _exact_scores_of_shuffled_metrics(recordings: Recordings, center_bias: str) 
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
     scores = method_scores_by_left_out_reader(recordings, center_bias, metrics=SHUFFLED)
-    return rows_of_images_with_n_readers(scores, options.n_readers)
+    return rows_of_images_with_exactly_n_or_enough_readers(scores, options.n_readers)
 
 
 def shuffled_metrics_by_center_bias(

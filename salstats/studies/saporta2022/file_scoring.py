@@ -406,7 +406,7 @@ def full_scores_as_true_positive_slice(full: pd.DataFrame, cases_with_finding: s
     return _undefine_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
 
 
-def series_of_each_row(scores: pd.DataFrame) -> list[Series]:
+def method_model_seed_of_each_row(scores: pd.DataFrame) -> list[Series]:
     """Return the method, model and seed of each row of a scores frame."""
     names = []
     for column in ("method", "model", "seed"):
@@ -433,7 +433,7 @@ def iou_rows_with_low_probability_masks_emptied(
     rows = full_slice_scores[full_slice_scores["metric"] == "iou"].reset_index(drop=True)
     # The cut-off of each row, NaN where it has none.
     row_cutoffs = np.full(len(rows), np.nan)
-    for i, (task, series) in enumerate(zip(rows["task"], series_of_each_row(rows), strict=True)):
+    for i, (task, series) in enumerate(zip(rows["task"], method_model_seed_of_each_row(rows), strict=True)):
         cutoff = None
         if series.method != HUMAN:
             cutoff = value_for_task_and_series(cutoffs, task, series)

@@ -24,7 +24,7 @@ from salstats.studies.saporta2022.file_scoring import (
     full_scores_as_true_positive_slice,
     inference_of,
     iou_rows_with_low_probability_masks_emptied,
-    series_of_each_row,
+    method_model_seed_of_each_row,
 )
 from salstats.studies.saporta2022.release import has_name_of_shape_file, read_released_scores_or_feature
 from salstats.studies.saporta2022.study_frames import (
@@ -473,7 +473,7 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
         except ValueError:
             for (task, file_method), number in read_thresholds(Path(text), what="cutoff").items():
                 cutoffs[task, file_method or method] = number
-    all_series = [series for series in series_of_each_row(full) if series.method != HUMAN]
+    all_series = [series for series in method_model_seed_of_each_row(full) if series.method != HUMAN]
     methods = sorted({series.method for series in all_series} | {str(series) for series in all_series})
     for (_, method), value in cutoffs.items():
         if method is not None and method not in methods:
@@ -491,7 +491,7 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
 
 def _check_no_method_has_cutoffs_for_some_tasks_only(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
     """Raise an error where a method has a cut-off for some tasks of the full slice and none for another."""
-    for task, series in dict.fromkeys(zip(full["task"], series_of_each_row(full), strict=True)):
+    for task, series in dict.fromkeys(zip(full["task"], method_model_seed_of_each_row(full), strict=True)):
         names = {None, series.method, str(series)}
         tasks = {key_task for key_task, method in cutoffs if method in names}
         if series.method != HUMAN and tasks and value_for_task_and_series(cutoffs, task, series) is None:

@@ -21,7 +21,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     mean_rows_of_each_mixing,
     means_with_clustered_and_study_intervals,
     printed_row_names,
-    rows_of_images_with_n_readers,
+    rows_of_images_with_exactly_n_or_enough_readers,
     rows_of_table_2,
     scored_recordings,
     sorted_as_printed,
@@ -29,8 +29,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     with_mixing_and_subset,
     with_mixing_column,
     with_mixing_in_methods,
+    with_mixing_removed_from_method_names,
     with_no_mixing_as_missing,
-    without_mixing_in_methods,
 )
 from salstats.studies.lanfredi2021.recording_tables import (
     mean_changes_of_shuffled_metrics,
@@ -359,7 +359,7 @@ def named(*rows):
 
 def test_mixings_stand_in_a_column_or_behind_the_method():
     mixed = named(("gradcam_wag_uniform", "uniform"), ("am1", None), ("mine", None), ("convex", None))
-    plain = without_mixing_in_methods(mixed)
+    plain = with_mixing_removed_from_method_names(mixed)
     assert plain["method"].tolist() == ["gradcam_wag", "am1", "mine", "convex"]
     column = with_mixing_column(mixed)
     assert column["mixing"].tolist() == ["uniform", "", "as given", ""]
@@ -391,8 +391,8 @@ def test_rows_are_named_and_ordered_as_in_print():
 def test_images_with_other_readers_are_not_scored():
     reasons = ["not 5 readers", None, "no map", "fewer than 2 readers"]
     rows = pd.DataFrame({"reason": reasons, "case": list("abcd")})
-    assert rows_of_images_with_n_readers(rows, 5)["case"].tolist() == ["b", "c"]
-    assert rows_of_images_with_n_readers(rows, None)["case"].tolist() == ["a", "b", "c"]
+    assert rows_of_images_with_exactly_n_or_enough_readers(rows, 5)["case"].tolist() == ["b", "c"]
+    assert rows_of_images_with_exactly_n_or_enough_readers(rows, None)["case"].tolist() == ["a", "b", "c"]
 
 
 def test_table_2_has_the_shuffled_metrics_of_interobserver_and_the_main_method():

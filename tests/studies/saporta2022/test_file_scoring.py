@@ -27,11 +27,11 @@ from salstats.studies.saporta2022.file_scoring import (
     iou_rows_with_low_probability_masks_emptied,
     main_mask_option_by_task,
     main_series,
+    method_model_seed_of_each_row,
     needs_met,
     read_data,
     read_unscored_study,
     score_and_tune,
-    series_of_each_row,
     smoothing_colormap,
     study_of_main_series_and_people,
     warn_of_shared_cases,
@@ -410,10 +410,10 @@ def test_a_mask_below_its_cut_off_is_empty_and_counts_as_such():
 
 def test_methods_models_and_trainings_of_rows_are_series():
     rows = pd.DataFrame({"method": ["cam", "cam"], "model": ["dense", None], "seed": [1, None]})
-    assert [str(series) for series in series_of_each_row(rows.astype({"seed": "Int64"}))] == [
+    assert [str(series) for series in method_model_seed_of_each_row(rows.astype({"seed": "Int64"}))] == [
         "cam:dense:1", "cam"
     ]  # fmt: skip
-    assert [(s.method, s.model, s.seed) for s in series_of_each_row(rows[["method"]])] == [
+    assert [(s.method, s.model, s.seed) for s in method_model_seed_of_each_row(rows[["method"]])] == [
         ("cam", None, None)
     ] * 2
 

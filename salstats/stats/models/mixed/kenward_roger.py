@@ -39,7 +39,7 @@ def kenward_roger_inference(solution: MixedSolution, contrasts: np.ndarray) -> K
         raise SalstatsError("Kenward and Roger's tests need a fit by REML", option="reml", value=False)
     contrasts = np.atleast_2d(contrasts)
     # Covariance of the coefficients of the rescaled model
-    scaled_covariance = solution.scaled_adjusted_covariance
+    scaled_covariance = solution.adjusted_covariance_of_scaled_model
     df = np.full(len(contrasts), np.nan)
     for position, contrast in enumerate(contrasts):
         # A contrast of zeros has no variance, and so no degrees of freedom.

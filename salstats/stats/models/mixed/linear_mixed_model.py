@@ -149,7 +149,7 @@ class MixedSolution:
         return np.asarray(transform @ scaled_slopes @ transform.T)
 
     @cached_property
-    def scaled_adjusted_covariance(self) -> AdjustedCovariance:
+    def adjusted_covariance_of_scaled_model(self) -> AdjustedCovariance:
         """Kenward and Roger's covariance of the scaled model's coefficients."""
         scaled = self.scaled
         return adjusted_covariance(

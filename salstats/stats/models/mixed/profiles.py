@@ -451,7 +451,7 @@ def _variance_share_log_odds_function(terms: Sequence[RandomTerm], k: int | None
     """
     mean_products = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
 
-    def log_odds_with_slopes(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+    def log_odds_of_variance_share_with_slopes(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = relative_covariance_factors(parameters[:-1], terms)
         # M Lambda, half of the derivative of trace(M Lambda Lambda') by Lambda
         half_slopes = [
@@ -478,4 +478,4 @@ def _variance_share_log_odds_function(terms: Sequence[RandomTerm], k: int | None
             value = float(np.log(variance) - np.log(remaining_variance))
         return value, np.append(theta_entries(by_lambda, terms), 0.0)
 
-    return log_odds_with_slopes
+    return log_odds_of_variance_share_with_slopes
