@@ -13,7 +13,7 @@ from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
     RowName,
-    check_names_for_hidden_differences,
+    check_names_for_invisible_characters_and_numbers,
     warn_of_column_ranges,
     warn_of_near_names,
     warn_of_ranges,
@@ -346,7 +346,7 @@ def checked_table_codes(
 def _check_names_of_identifiers(coded: ColumnCodes, frame_name: str) -> None:
     """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
     for names in coded.identifier_names():
-        check_names_for_hidden_differences(names, frame_name)
+        check_names_for_invisible_characters_and_numbers(names, frame_name)
 
 
 def _check_no_name_is_empty_text(coded: ColumnCodes, frame_name: str) -> None:

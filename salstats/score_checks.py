@@ -230,7 +230,7 @@ def concatenated_bytes_of_texts(values: pd.Index | pd.Series) -> np.ndarray:
     return np.frombuffer(content, dtype=np.uint8)[starts[0] : starts[-1]]
 
 
-def check_names_for_hidden_differences(names: Names, frame_name: str = "scores") -> None:
+def check_names_for_invisible_characters_and_numbers(names: Names, frame_name: str = "scores") -> None:
     """Raise ColumnError where different names of a column may look the same.
 
     A name begins or ends with a blank, has an invisible character, or is a number in some rows and text in

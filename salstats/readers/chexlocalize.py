@@ -14,7 +14,7 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import MAP_SUFFIX, canonical_task_name
 from salstats.readers.chexlocalize_study import PATIENT_PATTERN, read_study_files, study_of_files
 from salstats.readers.map_files import files_below
-from salstats.readers.prediction_files import Sources, parsed_series, source_by_series
+from salstats.readers.prediction_files import Sources, series_of_method_model_seed_text, source_by_series
 from salstats.readers.score_layouts import compiled_patient_pattern
 from salstats.study import Series, Study
 
@@ -182,7 +182,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
                 people[kind] = {None: folder_files.pop(kind)}
         files |= folder_files
         if folder_maps:
-            map_files[parsed_series(method, "method")] = folder_maps
+            map_files[series_of_method_model_seed_text(method, "method")] = folder_maps
     named_readers = {
         reader for file_of_reader in people.values() for reader in file_of_reader if reader is not None
     }

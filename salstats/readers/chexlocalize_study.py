@@ -341,7 +341,7 @@ def _truth_by_task(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[s
             break
     truths = {}
     for task in tasks:
-        read_mask = _mask_function_of_first_case_file(files.truth, case, task)
+        read_mask = _mask_function_of_first_file_with_case(files.truth, case, task)
         if read_mask is not None:
             n_instances = None if outlines is None else len(outlines.get(task, ()))
             truths[task] = Truth(read_mask, n_instances)
@@ -356,7 +356,7 @@ def _method_predictions(
         mask_files = files.masks.get(series, [])
         for task in tasks:
             map_file = files.maps.get(series, {}).get((case, task))
-            read_mask = _mask_function_of_first_case_file(mask_files, case, task)
+            read_mask = _mask_function_of_first_file_with_case(mask_files, case, task)
             if map_file is None and read_mask is None:
                 continue
             read = partial(
@@ -389,7 +389,7 @@ def _human_predictions(
         mask_files = files.masks_of_readers.get(reader, [])
         if reader is not None and not any(case in file.values for file in mask_files):
             continue
-        read_mask = _mask_function_of_first_case_file(mask_files, case, task)
+        read_mask = _mask_function_of_first_file_with_case(mask_files, case, task)
         if read_mask is None and mask_files and size is not None:
             read_mask = partial(empty, size.shape)
         elif read_mask is None and mask_files and map_file_with_size is not None:
@@ -412,7 +412,7 @@ def _human_predictions(
         yield Prediction(task, Series(HUMAN, reader=reader), read, source, has_saliency=False)
 
 
-def _mask_function_of_first_case_file(
+def _mask_function_of_first_file_with_case(
     files: Sequence[ValuesByCaseAndTask], case: str, task: str
 ) -> Callable[[], Rle] | None:
     """Return a function that decodes or draws the mask of a case and task; None where there is no mask.

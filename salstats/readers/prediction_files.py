@@ -169,13 +169,13 @@ def source_by_series(sources: Sources | None, method: str, option: str) -> dict[
     if sources is None:
         return {}
     if not isinstance(sources, Mapping):
-        return {parsed_series(method, "method"): sources}
+        return {series_of_method_model_seed_text(method, "method"): sources}
     if not sources:
         raise SalstatsError(Setting(option), " names no method")
-    return {parsed_series(name, option): path for name, path in sources.items()}
+    return {series_of_method_model_seed_text(name, option): path for name, path in sources.items()}
 
 
-def parsed_series(name: str, option: str) -> Series:
+def series_of_method_model_seed_text(name: str, option: str) -> Series:
     """Return the series with the name method[:model[:seed]]; raise for another form, and for `human`."""
     fields = str(name).split(":")
     if len(fields) > 3 or not all(field.strip() for field in fields):

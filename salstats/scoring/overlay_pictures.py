@@ -124,7 +124,7 @@ def _method_or_series_names(study: Study) -> list[str]:
     return sorted(names, key=lambda name: name == HUMAN)
 
 
-def recorded_common_threshold_or_option_values(scores: pd.DataFrame, option: str) -> Any:
+def recorded_threshold_or_option_by_task_and_series(scores: pd.DataFrame, option: str) -> Any:
     """Return the value of an option that scores were made with; None if they hold none.
 
     A single value if the option is the threshold and is the same in all rows; else a dict of values by

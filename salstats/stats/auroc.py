@@ -250,7 +250,7 @@ def auroc(  # noqa: C901
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
         FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups),
-        FEW_EVENTS: _has_few_misranked_pairs(areas, is_difference=reference is not None),
+        FEW_EVENTS: _has_few_misranked_pairs_in_all_areas(areas, is_difference=reference is not None),
     }
     columns |= caution_column_if_any(cautions)
     special_columns: dict[str, Any] = {
@@ -379,7 +379,7 @@ def _has_tied_scores_only(
     return np.array([len(rows) > 0 and np.ptp(scores[rows]) == 0 for rows in rows_of_groups])
 
 
-def _has_few_misranked_pairs(areas: pd.DataFrame, *, is_difference: bool) -> NDArray[np.bool_]:
+def _has_few_misranked_pairs_in_all_areas(areas: pd.DataFrame, *, is_difference: bool) -> NDArray[np.bool_]:
     """Return True for groups with so few misranked pairs that limits are rough, shape (n_groups,).
 
     `areas` has a row per group and the columns of `RocArea`.

@@ -12,8 +12,8 @@ from salstats.readers.prediction_files import (
     check_cases_and_warn_of_unknown,
     check_cases_in_common,
     images_in_folders,
-    parsed_series,
     prediction,
+    series_of_method_model_seed_text,
     source_by_series,
 )
 from salstats.study import Series
@@ -22,8 +22,8 @@ SERIES = Series("cam")
 
 
 def test_a_name_is_a_method_a_model_and_a_seed():
-    assert parsed_series("cam:resnet:1", "maps") == Series("cam", "resnet", "1")
-    assert parsed_series("cam:resnet:1.0", "maps") == Series("cam", "resnet", "1")
+    assert series_of_method_model_seed_text("cam:resnet:1", "maps") == Series("cam", "resnet", "1")
+    assert series_of_method_model_seed_text("cam:resnet:1.0", "maps") == Series("cam", "resnet", "1")
     assert source_by_series("folder", "cam", "maps") == {SERIES: "folder"}
     assert source_by_series(None, "cam", "maps") == {}
     assert source_by_series({"a": "x", "b:m": "y"}, "cam", "maps") == {
@@ -35,12 +35,12 @@ def test_a_name_is_a_method_a_model_and_a_seed():
 @pytest.mark.parametrize("name", ["a:b:c:d", "a:", ":m", " "])
 def test_a_name_of_too_many_or_empty_parts_is_refused(name):
     with raises(SalstatsError, option="maps", value=name):
-        parsed_series(name, "maps")
+        series_of_method_model_seed_text(name, "maps")
 
 
 def test_people_are_no_method():
     with raises(SalstatsError, option="masks", value="human", hint="name the method"):
-        parsed_series("human", "masks")
+        series_of_method_model_seed_text("human", "masks")
 
 
 def test_names_without_a_common_case_are_refused_and_other_names_left_out():

@@ -380,8 +380,8 @@ def _blank_tiles(
     blank_places = all_places.merge(tile_places, how="left", indicator="origin")
     blank_places = blank_places[blank_places["estimate"].isna()].reset_index(drop=True)
     is_absent = blank_places["origin"] == "left_only"
-    absent_words = _stacked_words_or_dash(NO_ESTIMATE, tile_width)
-    undefined_words = _stacked_words_or_dash(NOT_DEFINED, tile_width)
+    absent_words = _stacked_words_or_dash_if_too_wide(NO_ESTIMATE, tile_width)
+    undefined_words = _stacked_words_or_dash_if_too_wide(NOT_DEFINED, tile_width)
     return blank_places.assign(
         panel=pd.Categorical(blank_places["panel"], tiles["panel"].cat.categories, ordered=True),
         across=[float(methods.index(method)) for method in blank_places["method"]],
@@ -390,7 +390,7 @@ def _blank_tiles(
     )
 
 
-def _stacked_words_or_dash(words: str, tile_width: float) -> str:
+def _stacked_words_or_dash_if_too_wide(words: str, tile_width: float) -> str:
     """Return two words below each other, a dash where they do not fit a width in mm."""
     text = words.replace(" ", "\n")
     if text_width_mm(text, _LIMITS_PT) > _FILLED_SHARE * tile_width:

@@ -264,7 +264,7 @@ def _run_differences_from_best_method(
     options = {"by": _grouping_columns_of_contrasts(scores), "reference": best_method, **options}
     averages_tasks = options["average"] is not None
 
-    def adjusted_differences_from_best() -> pd.DataFrame:
+    def differences_from_best_with_adjusted_p_values() -> pd.DataFrame:
         frame = ss.difference(compared[compared["metric"] == metric], **options)
         if averages_tasks:
             is_over_tasks = read_estimates(frame).is_over_tasks
@@ -281,7 +281,7 @@ def _run_differences_from_best_method(
     if settings.test != _NO_TEST:
         last_line = call_text(ss.adjust, last_line, procedure="bonferroni")
     call = f"differences = {analyses.call_code(ss.difference, rows, **options)}\n{last_line}"
-    analyses.store_frame_or_error("best", call, adjusted_differences_from_best)
+    analyses.store_frame_or_error("best", call, differences_from_best_with_adjusted_p_values)
 
 
 def _run_contrasts_with_reference(

@@ -223,7 +223,7 @@ def table_regression(
         _model_note(
             coefficients,
             first_rows_by_cell.values(),
-            _adjusted_for_phrase(estimates, model_columns, names),
+            _adjusted_for_variables_without_rows_phrase(estimates, model_columns, names),
             names,
         ),
         notes.constant_note(estimates, constant, names),
@@ -496,7 +496,9 @@ def _model_note(
     return text
 
 
-def _adjusted_for_phrase(estimates: Estimates, model_columns: ModelColumns, labels: Labels) -> str:
+def _adjusted_for_variables_without_rows_phrase(
+    estimates: Estimates, model_columns: ModelColumns, labels: Labels
+) -> str:
     """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
     hidden = hidden_variables_of_each_formula(estimates)
     if model_columns.formulas or len(set(hidden.values())) != 1:

@@ -134,7 +134,9 @@ def _products_weighted_by_inverse_covariance(
     for batch in products.batches:
         size = batch.products.shape[1]
         covariances = batch.block_covariances(term_covariances)
-        batch_log_determinant, weighted_rows = _summed_log_determinant_and_solved_products(batch, covariances)
+        batch_log_determinant, weighted_rows = _summed_log_determinant_and_solved_block_products(
+            batch, covariances
+        )
         log_determinant += batch_log_determinant
         blocks.append(weighted_rows[:, :, :size])
         z_by_dense_and_w[batch.columns] = weighted_rows[:, :, size:].reshape(-1, n_unblocked)
@@ -176,7 +178,7 @@ class _LogDeterminantAndSolvedRows(NamedTuple):
     weighted_products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
 
 
-def _summed_log_determinant_and_solved_products(
+def _summed_log_determinant_and_solved_block_products(
     batch: Batch, covariances: np.ndarray
 ) -> _LogDeterminantAndSolvedRows:
     """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products.
