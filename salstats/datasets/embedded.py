@@ -317,7 +317,7 @@ def load_coverage() -> pd.DataFrame:
     """Load the coverage of intervals and the size of tests in simulated studies of known truth.
 
     The defaults of this package are compared with textbook methods, for several numbers of units, sizes of
-    clusters and dependence within them. Made by `analyses/coverage.py`, which describes how studies are
+    clusters and dependence within them. Made by `analyses/coverage_atlas.py`, which describes how studies are
     simulated.
 
     Returns

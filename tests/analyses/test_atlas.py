@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from coverage import MODULES, cell_file, designs_of
+from coverage_atlas import MODULES, cell_file, designs_of
 
 from atlas import bounded, readers, weights
 from atlas.studies import Design

@@ -1,7 +1,7 @@
 """The coverage atlas: how often intervals cover the true value, and how often tests reject a true null.
 
-    python analyses/coverage.py -o atlas --jobs 2                 # goes on where it stopped
-    python analyses/coverage.py -o atlas --studies 200 --only mean,difference --units 10,50
+    python analyses/coverage_atlas.py -o atlas --jobs 2                 # goes on where it stopped
+    python analyses/coverage_atlas.py -o atlas --studies 200 --only mean,difference --units 10,50
 
 Studies are simulated, analysed by the package's public functions as a user calls them, and counted. The
 studies of one call are groups of one frame, with units of the same names, so that they share its draws.
