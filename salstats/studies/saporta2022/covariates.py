@@ -168,11 +168,8 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     omitted_columns = ["scale", "pool", "method", "formula", "errors", "script_text"]
     rows = slopes.drop(columns=omitted_columns, errors="ignore")
     rows.insert(0, "block", block)
-    # With a single feature the term is the same in all rows, so the table leaves it out.
-    terms = "term" if rows["term"].nunique() > 1 else None
     return ss.table_estimates(
         rows,
-        rows=terms,
         columns="outcome",
         groups="block",
         bold=False,
