@@ -3,16 +3,19 @@
 import inspect
 import shlex
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import study
+from PIL import Image
 from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
 from salstats.cli.signatures import keyword_arguments
-from salstats.cli.sources import CommandRun, _study_options
+from salstats.cli.sources import CommandRun, _study_options, read_study, read_written_frame
 from salstats.display.tables.notes import metric_notes
+from salstats.errors import ColumnError
 from salstats.readers.formats import FORMATS
 
 
@@ -140,3 +143,77 @@ def test_a_frame_is_printed_or_written_and_the_note_on_its_metrics_is_on_stderr(
     run_of(ss.summarize, tmp_path / "means.csv").deliver(frame.assign(metric="own"))
     assert capsys.readouterr() == ("", "")
     assert pd.read_csv(tmp_path / "means.csv")["estimate"].tolist() == [0.125]
+
+
+def run_of_study(folder, options=None, **reading):
+    """A run of a command that reads a study from a folder, or from the folders that `reading` names."""
+    return CommandRun(
+        input_path_or_none=folder, reading=reading, options=dict(options or {}), arguments=[],
+        output=None, overwrite=False, print_all=False, function=ss.score,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def three_cases(tmp_path):
+    """A folder of masks of cases a, b and c, as the truth and as those of a person."""
+    (tmp_path / "masks").mkdir()
+    for case in "abc":
+        np.save(tmp_path / "masks" / f"{case}.npy", np.eye(4, dtype=bool))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(None, ["a", "b", "c"]), (["c,a"], ["a", "c"]), (["b", "c"], ["b", "c"]), (["CASES.CSV"], ["b"])],
+)
+def test_cases_are_all_or_those_of_a_list_or_of_a_table(three_cases, monkeypatch, names, expected):
+    monkeypatch.chdir(three_cases)
+    (three_cases / "CASES.CSV").write_text("n,case\n1,b\n")
+    reading = {"masks": {"lime": "masks"}, "truth": "masks"}
+    found = read_study(run_of_study(None, **reading, cases=names))
+    assert [case.case for case in found.cases] == expected
+
+
+@pytest.mark.parametrize("content", ["name\na\n", "case,n\na,1\n,2\n"])
+def test_a_table_of_cases_needs_a_column_of_them_without_gaps(three_cases, content):
+    (three_cases / "cases.csv").write_text(content)
+    masks = three_cases / "masks"
+    cases = [str(three_cases / "cases.csv")]
+    with pytest.raises(ColumnError) as caught:
+        read_study(run_of_study(None, masks={"lime": masks}, truth=masks, cases=cases))
+    assert caught.value.path == three_cases / "cases.csv"
+
+
+def test_colormap_reads_the_pictures_of_maps_and_is_left_to_the_function_for_a_study(three_cases):
+    red, blue = [128, 0, 0], [0, 0, 128]
+    (three_cases / "jet").mkdir()
+    for case in "abc":
+        # the ends of the palette of 256 colours: dark red is the last, dark blue the first
+        picture = np.array([[red, blue], [blue, blue]], dtype=np.uint8).repeat(2, axis=0).repeat(2, axis=1)
+        Image.fromarray(picture).save(three_cases / "jet" / f"{case}.png")
+    masks = three_cases / "masks"
+    of_maps = run_of_study(None, {"colormap": "jet"}, maps={"cam": three_cases / "jet"}, truth=masks)
+    saliency = read_study(of_maps).cases[0].predictions[0].read().saliency
+    assert saliency[:2, :2].tolist() == [[255.0, 255.0]] * 2
+    assert saliency.sum() == 4 * 255
+    assert of_maps.options == {}
+
+    study_folder = three_cases / "study"
+    (study_folder / "maps" / "cam").mkdir(parents=True)
+    masks.rename(study_folder / "truth")
+    for case in "abc":
+        np.save(study_folder / "maps" / "cam" / f"{case}.npy", np.eye(4))
+    of_study = run_of_study(study_folder, {"colormap": "jet"}, format="folders")
+    assert len(read_study(of_study).cases) == 3
+    assert of_study.options == {"colormap": "jet"}
+
+
+def test_a_written_frame_has_numbers_text_and_missing_values(tmp_path):
+    file = tmp_path / "means.csv"
+    file.write_text("method;estimate;seed;note\nlime;0,5;01;NA\ncam;;02;a\n")
+    frame = read_written_frame(file, sep=";", decimal=",", na=("NA",))
+    assert frame.index.tolist() == [0, 1]
+    assert frame["estimate"].tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert frame["seed"].tolist() == ["01", "02"]
+    assert frame["method"].tolist() == ["lime", "cam"]
+    assert frame["note"].isna().tolist() == [True, False]

@@ -103,6 +103,16 @@ def test_embedded_scores_of_the_gaze_study_are_those_of_its_workbooks_to_the_las
     pd.testing.assert_frame_equal(embedded, of_workbook, check_exact=True)
 
 
+def test_all_sheets_of_the_gaze_study_follow_each_other_with_their_name_as_the_dataset():
+    frame = ss.datasets.load_lanfredi2021(sheet=None)
+    assert frame.index.equals(pd.RangeIndex(len(frame)))
+    assert frame["dataset"].drop_duplicates().tolist() == list(SHEETS)
+    for sheet in SHEETS:
+        rows = frame[frame["dataset"] == sheet].reset_index(drop=True)
+        own = ss.datasets.load_lanfredi2021(sheet=sheet)
+        pd.testing.assert_frame_equal(rows[own.columns], own, check_exact=True, check_dtype=False)
+
+
 def test_embedded_networks_of_the_gaze_study_are_those_of_its_workbook(shared):
     of_workbook = read_lanfredi2021_mean_auc_by_network(shared / "data" / "lanfredi2021")
     embedded = ss.datasets.load_lanfredi2021_classification()

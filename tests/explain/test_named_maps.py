@@ -230,3 +230,48 @@ def test_an_image_of_another_size_than_the_table_says_is_an_error(tmp_path):
     maps = stored_maps_of_network(network(), MODULE, IMAGES, folder)
     with raises(InputFileError, column="height", value=(8, 4), rows=(0,)):
         list(maps.cases())
+
+
+@pytest.mark.parametrize(
+    ("cases", "tasks", "expected"),
+    [
+        (None, None, {"p": ["Mass", "Edema"], "q": ["Mass"]}),
+        (["q"], None, {"q": ["Mass"]}),
+        (["p", "other"], None, {"p": ["Mass", "Edema"]}),
+        # pairs, and not each case with each task
+        (["p", "q"], ["Edema", "Mass"], {"p": ["Edema"], "q": ["Mass"]}),
+        (["p", "q"], ["Mass", "Edema"], {"p": ["Mass"]}),
+    ],
+)
+def test_maps_are_those_of_the_cases_or_of_the_pairs_of_case_and_task(tmp_path, cases, tasks, expected):
+    rows = [{"case": case, "task": task} for case, task in (("p", "Mass"), ("p", "Edema"), ("q", "Mass"))]
+    folder = map_folder(tmp_path / "maps", rows)
+    maps = stored_maps_of_network(network(), MODULE, IMAGES, folder, cases, tasks)
+    assert {keys.cases[0]: keys.tasks for keys in (case.keys for case in maps.cases())} == expected
+
+
+def test_names_of_cases_need_not_be_text(tmp_path):
+    folder = map_folder(tmp_path / "maps", [{"case": case, "task": "Mass"} for case in ("7", "8")])
+    images = {7: IMAGES["p"], 8: IMAGES["q"]}
+    for tasks in (None, ["Mass"]):
+        maps = stored_maps_of_network(network(), MODULE, images, folder, [8], tasks)
+        assert [case.keys.cases for case in maps.cases()] == [["8"]]
+
+
+@pytest.mark.parametrize(
+    ("cases", "tasks", "option"),
+    [
+        (["r"], None, "cases"),
+        (["q"], ["Edema"], "cases"),
+        ([], None, "cases"),
+        (None, ["Mass"], "tasks"),
+        (["p", "q"], ["Mass"], "tasks"),
+        (["p"], [""], "tasks"),
+    ],
+)
+def test_cases_and_tasks_without_a_map_are_an_error(tmp_path, cases, tasks, option):
+    rows = [{"case": case, "task": task} for case, task in (("p", "Mass"), ("p", "Edema"), ("q", "Mass"))]
+    folder = map_folder(tmp_path / "maps", rows)
+    with pytest.raises(SalstatsError) as caught:
+        stored_maps_of_network(network(), MODULE, IMAGES, folder, cases, tasks)
+    assert caught.value.option == option

@@ -206,3 +206,12 @@ def test_0_is_no_overlap_and_more_is_better_but_only_a_correlation_has_no_true_z
         assert (apart, equal) == (known.low, known.high), name
         assert known.direction == np.sign(equal - apart), name
         assert known.true_zero == (apart == 0), name
+
+
+@pytest.mark.parametrize("kind", [int, np.array])
+def test_counts_of_an_empty_mask_are_those_of_nothing_against_the_same_truth(kind):
+    truth = np.array([[1, 1, 1, 0], [0, 0, 1, 0]], dtype=bool)
+    mask = np.array([[1, 0, 0, 0], [0, 1, 1, 1]], dtype=bool)
+    found = Counts(*map(kind, counts(mask, truth))).with_empty_mask()
+    assert found == Counts(0, 0, 4, 4)
+    assert found == counts(np.zeros_like(mask), truth)

@@ -131,3 +131,25 @@ def test_a_density_that_is_nearly_constant_keeps_its_correlation(size):
     saliency = 1e6 + rng.random((31, 37))
     known = np.corrcoef((saliency - 1e6).ravel(), steps.ravel())[0, 1]
     assert RankedMap(saliency).ncc(1 + steps)[0] == pytest.approx(known, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "expected"),
+    [
+        # shares of the four pixels below, and half of those as high
+        ([0], 0.125),
+        ([1], 0.5),
+        ([3], 0.875),
+        ([1, 2], 0.5),
+        # a pixel counts as often as it is named
+        ([1, 3, 3], 0.75),
+    ],
+)
+def test_the_area_against_all_pixels_is_the_mean_rank_of_the_positives(pixels, expected):
+    ranked = RankedMap([[0.0, 1.0], [1.0, 3.0]])
+    assert ranked.auc_against_all_pixels(np.array(pixels)) == expected
+
+
+def test_the_area_against_all_pixels_needs_a_positive_and_a_map_that_varies():
+    assert np.isnan(RankedMap([[0.0, 1.0]]).auc_against_all_pixels(np.array([], dtype=int)))
+    assert np.isnan(RankedMap([[1.0, 1.0]]).auc_against_all_pixels(np.array([0])))

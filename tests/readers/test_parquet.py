@@ -126,13 +126,6 @@ def test_identifiers_that_are_all_missing_are_read_as_missing(parquet_file, kind
     assert scores["seed"].dtype == scores["case"].dtype
 
 
-@pytest.mark.parametrize("text", ["a\x07b", "a\x1b", "\x85a", "\ufeffa", "a\rb"])
-def test_a_control_character_in_a_covariate_is_refused_with_its_row(parquet_file, text):
-    file = parquet_file(note=pa.array(["good", text]))
-    with raises(ColumnError, column="note", rows=(1,), path=file):
-        ss.read_scores(file)
-
-
 def test_line_breaks_and_tabs_of_a_covariate_come_in_and_out_again(parquet_file, tmp_path):
     scores = ss.read_scores(parquet_file(note=pa.array(["one\ntwo", "a\tb"])))
     file = write_frame(scores, tmp_path / "scores_2.csv")

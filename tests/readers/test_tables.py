@@ -14,7 +14,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, InputFileError
 from salstats.memory_limit import LIMIT_VARIABLE
 from salstats.readers.cells import TableOptions
-from salstats.readers.tables import FileTable, read_table
+from salstats.readers.tables import FileTable, read_known_format_table, read_table
 
 HEADER = "case,task,method,metric,score"
 GOOD = f"{HEADER}\n007,Edema,gradcam,iou,0.5\n"
@@ -302,3 +302,48 @@ def test_a_file_that_is_another_format_than_its_ending_says_is_named(text_file, 
         file.write_bytes(content)
         with raises(InputFileError, path=file, value=".csv"):
             read_table(file)
+
+
+@pytest.mark.parametrize("text", ["a\x07b", "a\x1b", "\x85a", "\ufeffa", "a\rb"])
+def test_a_control_character_in_a_covariate_is_refused_with_its_row(parquet_file, text):
+    file = parquet_file(note=pa.array(["good", text]))
+    with raises(ColumnError, column="note", rows=(1,), path=file):
+        ss.read_scores(file)
+
+
+def test_a_line_break_and_a_tab_are_no_control_characters(parquet_file):
+    notes = ["a\tb\nc", "d\r\ne"]
+    assert ss.read_scores(parquet_file(note=pa.array(notes)))["note"].tolist() == notes
+
+
+def test_stored_integers_beyond_a_float_are_names(parquet_file):
+    sizes = pa.array([2**53 + 1, 7])
+    assert ss.read_scores(parquet_file(size=sizes))["size"].tolist() == ["9007199254740993", "7"]
+    assert ss.read_scores(parquet_file(size=pa.array([2**53 - 1, 7])))["size"].tolist() == [2**53 - 1, 7]
+
+
+def test_stored_whole_floats_beyond_the_exact_ones_are_named_where_none_is_a_fraction(parquet_file):
+    file = parquet_file(size=pa.array([7.0, 1e16]))
+    with warns(column="size", rows=(1,), path=file):
+        assert ss.read_scores(file)["size"].tolist() == [7.0, 1e16]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sizes", [[0.5, 1e16], [7.0, 2.0**64], [7.0, 2.0**53 - 1], [7.0, -np.inf]])
+def test_stored_floats_that_are_measurements_or_exact_are_read_without_a_word(parquet_file, sizes):
+    assert ss.read_scores(parquet_file(size=pa.array(sizes)))["size"].tolist() == sizes
+
+
+def test_a_table_of_a_known_format_names_no_option_and_has_errors_of_the_given_class(text_file):
+    file = text_file("case,size\na,1\nb,\n")
+    of_file, of_column = (read_known_format_table(file, kind) for kind in (InputFileError, ColumnError))
+    for known, kind in ((read_known_format_table(file), InputFileError), (of_file, InputFileError)):
+        with raises(kind, column="size", path=file):
+            known.nonempty_texts("size")
+    with raises(ColumnError, column="size", path=file):
+        of_column.nonempty_texts("size")
+    assert known.options == TableOptions(is_fixed_format=True)
+    header = text_file("case,size\n", "header.csv")
+    with raises(InputFileError, path=header):
+        read_known_format_table(header)
+    assert len(read_known_format_table(header, may_be_empty=True)) == 0

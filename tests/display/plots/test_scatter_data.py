@@ -171,3 +171,53 @@ def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
     )
     assert points.is_binary is expected
     assert (points.points["y_drawn"] == points.points["y"]).all()
+
+
+@pytest.mark.parametrize(("x", "y"), [("prob", "score"), ("score", "prob")])
+def test_scores_of_several_metrics_share_no_axis_unless_metrics_are_told_apart(x, y):
+    first = DATA.rename(columns={"iou": "score"}).assign(metric="iou")
+    both = pd.concat([first, first.assign(metric="dice")], ignore_index=True)
+    with raises(SalstatsError, column="metric", choices=("iou", "dice")):
+        scatter_points_and_binned_rates(both, x, y, None, None, Labels())
+    for options in ({"by": "metric", "colour": None}, {"by": "task", "colour": "metric"}):
+        points = scatter_points_and_binned_rates(both, x, y, **options, labels=Labels()).points
+        assert len(points) == 14
+    assert len(scatter_points_and_binned_rates(first, x, y, None, None, Labels()).points) == 7
+
+
+def test_equal_integers_are_spread_in_a_lane_of_each_colour_that_shares_the_panel():
+    frame = six_methods().assign(size=lambda d: d["case"].str[1:].astype(int) % 3)
+    two = frame[frame["method"].isin(["m0", "m1"])]
+    shared = scatter_points_and_binned_rates(two, "size", "iou", None, None, Labels()).points
+    offsets = (shared["x_drawn"] - shared["x"]).groupby(shared["group"], observed=True)
+    assert offsets.max()["m0"] < 0 < offsets.min()["m1"]
+    assert (shared["x_drawn"] - shared["x"]).abs().max() < 0.5
+    # a group alone in its panel has the whole width, also where other groups have panels of their own
+    alone = scatter_points_and_binned_rates(
+        frame[frame["method"] == "m0"], "size", "iou", None, None, Labels()
+    ).points
+    own = scatter_points_and_binned_rates(frame, "size", "iou", None, None, Labels()).points
+    for _, points in own.groupby("panel", observed=True):
+        np.testing.assert_allclose(points["x_drawn"], alone["x_drawn"])
+    width = np.ptp(alone["x_drawn"] - alone["x"])
+    assert width > 1.5 * (offsets.max() - offsets.min()).max()
+    # many values of x stand where they are
+    assert (points_of().points["x_drawn"] == points_of().points["x"]).all()
+
+
+def test_estimates_of_other_variables_than_the_axes_are_an_error_that_lists_them():
+    lines = pd.concat([line(formula="dice ~ prob"), line(covariate="size")])
+    lines = read_estimates(lines[["formula", "covariate", "value", "estimate"]], "fit")
+    with raises(SalstatsError, option="fit", choices=("dice along prob", "iou along size")):
+        fitted_lines(lines, "prob", "iou", points_of(), DATA)
+    pairs = pd.DataFrame({"x": ["iou", "dice"], "y": ["size", "prob"], "term": "pearson", "estimate": 0.5})
+    with raises(SalstatsError, option="correlations", choices=("iou and size", "dice and prob")):
+        correlations_with_texts(read_estimates(pairs, "correlations"), "prob", "iou", points_of())
+
+
+def test_lines_of_gaps_to_a_method_are_not_drawn_over_scores_of_the_method():
+    gaps = read_estimates(line(reference="human"), "fit")
+    assert len(fitted_lines(gaps, "prob", "iou", points_of(), DATA).frame) == 4
+    scores = DATA.replace({"method": {"lime": "human"}})
+    with raises(SalstatsError, option="fit", column="reference"):
+        fitted_lines(gaps, "prob", "iou", points_of(), scores)

@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from report_text import frames_of, settings_of
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.display.report.settings import Settings, resolve_scores_and_settings
+from salstats.display.report.settings import (
+    Settings,
+    resolve_scores_and_settings,
+    warn_of_covariates_read_as_text,
+)
 from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
 #: Covariates of the embedded study.
@@ -155,3 +159,18 @@ def test_one_data_set_of_several_is_chosen(small):
     frames = frames_of(both, only={"dataset": "B"})
     expected = ss.summarize(small.assign(score=small["score"] / 2), average="task", n_replicates=199)
     pd.testing.assert_frame_equal(frames["means"], expected)
+
+
+@pytest.mark.parametrize("cells", [["1", "2.5", "?", "x"], ["?", "1", "2", None], ["?", None, None, "3"]])
+def test_text_of_which_half_are_numbers_is_named_with_its_first_cell_that_is_none(cells):
+    frame = pd.DataFrame({"case": list("abcd"), "size": cells})
+    with warns(column="size", value="?"):
+        warn_of_covariates_read_as_text(frame)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "cells", [["1", "?", "x", "y"], ["1", "2", "3", "4"], ["1", "2", None, "4"], [None] * 4]
+)
+def test_text_of_which_few_or_all_are_numbers_is_text_without_a_word(cells):
+    warn_of_covariates_read_as_text(pd.DataFrame({"case": ["1", "2", "3", "x"], "size": cells}))
