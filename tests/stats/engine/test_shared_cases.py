@@ -13,7 +13,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, row_mask_by_caution
-from salstats.stats.engine.shared_cases import case_counts_of_methods
+from salstats.stats.engine.shared_cases import case_counts_of_methods, has_many_missing
 
 #: How much the method scores below the human on every case.
 GAP = -0.05
@@ -109,6 +109,15 @@ def test_cases_of_methods_are_counted():
     assert found.n_shared.tolist() == [N_EASY] * 2
     assert found.n_any.tolist() == [N_CASES] * 2
     assert found.has_many_missing.tolist() == [True, False]
+
+
+def test_many_are_more_than_a_tenth_and_more_than_the_root():
+    # of few cases the root is more than a tenth, of 100 both are 10, of many a tenth is more
+    most_that_are_few = {1: 1, 16: 4, 20: 4, 100: 10, 400: 40, 405: 40}
+    n_any = np.array(list(most_that_are_few))
+    n_missing = np.array(list(most_that_are_few.values()))
+    assert not has_many_missing(n_missing, n_any).any()
+    assert has_many_missing(n_missing + 1, n_any).all()
 
 
 @pytest.mark.parametrize("form", [easier_half, as_undefined])

@@ -223,3 +223,14 @@ def test_units_of_two_rows_are_enough_for_a_correlation():
     assert glance["alpha"].item() == pytest.approx((first * second).mean() / scale)
     assert terms["estimate"].item() == pytest.approx(scores.mean())
     assert terms["std_error"].item() == pytest.approx(np.sqrt(((first + second) ** 2).sum()) / 120)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e8])
+def test_estimates_are_those_of_the_response_in_any_unit_of_measurement(few, factor):
+    options = {"correlation": "exchangeable", "unit": "patient"}
+    fit = ss.fit(few.assign(y=few["iou"]), "y ~ prob", **options)
+    scaled = ss.fit(few.assign(y=factor * few["iou"]), "y ~ prob", **options)
+    for column in ("estimate", "std_error", "conf_low", "conf_high"):
+        np.testing.assert_allclose(scaled.tidy()[column], factor * fit.tidy()[column], rtol=1e-8)
+    assert scaled.glance()["alpha"].item() == pytest.approx(fit.glance()["alpha"].item(), rel=1e-8)
+    assert scaled.glance()["scale"].item() == pytest.approx(factor**2 * fit.glance()["scale"].item())
