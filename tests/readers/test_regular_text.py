@@ -105,3 +105,21 @@ IRREGULAR = {
 @pytest.mark.parametrize("kind", IRREGULAR)
 def test_an_irregular_file_is_left_to_the_strict_reader(kind):
     assert read_regular_text(IRREGULAR[kind], "utf-8", ",") is None
+
+
+@pytest.mark.parametrize(
+    ("encoding", "is_regular"),
+    [("utf-8", True), ("UTF8", True), ("utf_8", True), ("latin-1", False), ("utf-16", False), ("?", False)],
+)
+def test_only_a_file_in_utf_8_is_regular_whatever_its_bytes(encoding, is_regular):
+    assert (read_regular_text(b"a,b\n1,2\n", encoding, ",") is not None) == is_regular
+
+
+@pytest.mark.parametrize(
+    ("sep", "is_regular"), [(",", True), (";", True), ("\t", True), ("§", False), ("、", False)]
+)
+def test_only_a_file_with_an_ascii_separator_is_regular(sep, is_regular):
+    table = read_regular_text(f"a{sep}b\n1{sep}2\n".encode(), "utf-8", sep)
+    assert (table is not None) == is_regular
+    if is_regular:
+        assert table.cells.to_pydict() == {"a": ["1"], "b": ["2"]}
