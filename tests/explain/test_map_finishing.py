@@ -75,6 +75,16 @@ def test_layers_are_joined_by_hand():
     np.testing.assert_allclose(signed, [[[0.125, 0.0], [0.25, 0.25]]], atol=ROUNDING)
 
 
+@pytest.mark.parametrize("sign", ["positive", "absolute", "signed"])
+@pytest.mark.parametrize("factor", [1e-9, 1e9])
+def test_the_join_of_layers_does_not_hang_on_how_large_their_values_are(sign, factor):
+    layers = [np.random.default_rng(seed).normal(size=(2, 3, 2)) for seed in range(2)]
+    joined = mean_of_scaled_layers_by_image(layers, sign, (3, 2))
+    assert joined.max() > 0.1
+    of_other_size = mean_of_scaled_layers_by_image([factor * maps for maps in layers], sign, (3, 2))
+    np.testing.assert_allclose(of_other_size, joined, atol=ROUNDING)
+
+
 def test_layers_of_several_sizes_are_summed_on_one_grid():
     fine = np.random.default_rng(0).normal(size=(2, 6, 4))
     coarse = np.random.default_rng(1).normal(size=(2, 3, 2))
