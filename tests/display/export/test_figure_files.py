@@ -325,6 +325,20 @@ def test_a_figure_that_cannot_be_drawn_raises_and_leaves_nothing(tmp_path, jobs)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_each_figure_counts_as_one_also_where_it_cannot_be_drawn(tmp_path, jobs):
+    counts = []
+    failures = []
+    with FigureJobs(jobs) as work:
+        for i, x in enumerate(["x", "nothing", "nothing", "x"]):
+            work.add(drawing(x=x), [tmp_path / f"{i}.png"])
+        work.finish_and_list_warnings(counts.append, on_error=lambda *error: failures.append(error))
+    assert counts == [1, 1, 1, 1]
+    assert sorted(targets for targets, _ in failures) == [[tmp_path / "1.png"], [tmp_path / "2.png"]]
+    assert all(isinstance(error, p9.exceptions.PlotnineError) for _, error in failures)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["0.png", "3.png"]
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals that kill on this system")
 def test_a_process_that_is_killed_costs_nothing_but_time(tmp_path):
     others = set(multiprocessing.active_children())

@@ -190,6 +190,14 @@ def test_three_models_of_one_metric_stand_side_by_side_on_one_axis():
     figure = ss.plot_intervals(frame.assign(conf_low=0.2, conf_high=frame["estimate"] + 0.05))
     assert figure.facet._ncol == 3
     assert not figure.facet.free["x"]
+    # without a column of metrics they are taken for one
+    assert not ss.plot_intervals(frame.drop(columns="metric")).facet.free["x"]
+
+
+def test_panels_of_metrics_have_an_axis_each_also_beside_those_of_models():
+    assert ss.plot_intervals(estimates(metrics=["iou", "hit"])).facet.free["x"]
+    of_models = pd.concat([estimates(metrics=["iou", "hit"], model=model) for model in "ab"])
+    assert ss.plot_intervals(of_models).facet.free["x"]
 
 
 def test_pooled_rates_are_named_by_the_panel_or_the_axis():
