@@ -48,11 +48,15 @@ def test_a_frame_is_returned_and_anything_else_refused():
 def test_a_missing_column_comes_with_the_closest_and_all_there_are():
     frame = pd.DataFrame({"method": [1], "metric": [1]})
     checks.check_columns(frame, ["method"])
-    with raises(ColumnError, column="methd", choices=("method", "metric")):
+    with raises(ColumnError, column="methd", choices=("method", "metric")) as caught:
         checks.check_columns(frame, ["metric", "methd"])
-    with raises(ColumnError, column="zzz") as caught:
-        checks.check_columns(frame, ["zzz"], remedy=Setting("metric"))
+    # once as the closest, once in the list of columns
+    assert str(caught.value).count("'method'") == 2
+    # a remedy stands in place of the closest
+    with raises(ColumnError, column="methd", choices=("method", "metric")) as caught:
+        checks.check_columns(frame, ["methd"], remedy=Setting("metric"))
     assert caught.value.hint.settings() == [Setting("metric")]
+    assert str(caught.value).count("'method'") == 1
 
 
 def test_a_name_with_a_slip_is_told_the_closest():
