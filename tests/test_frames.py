@@ -211,6 +211,9 @@ def test_combined_codes_number_the_combinations_that_there_are_in_sorted_order()
     assert combined_codes(frame, []).tolist() == [0] * 5
     level = pd.Categorical(["c40", "c3"], [f"c{i}" for i in range(50)])
     assert combined_codes(pd.DataFrame({"x": level, "y": level[::-1]}), ["y", "x"]).tolist() == [0, 1]
+    # a column of far more levels than there are rows
+    level = pd.Categorical(["c400", "c3", "c400"], [f"c{i}" for i in range(1000)])
+    assert combined_codes(pd.DataFrame({"x": level}), ["x"]).tolist() == [1, 0, 1]
     # many possible combinations, of which few exist
     many = pd.DataFrame({f"c{i}": np.arange(50) * (i + 1) % 47 for i in range(6)})
     expected = many.groupby(list(many)).ngroup()

@@ -9,9 +9,10 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.cli.app import run
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsWarning
 from salstats.frames import checked_table_codes, coded_scores
-from salstats.score_checks import warn_of_two_scales
+from salstats.score_checks import concatenated_bytes_of_texts, warn_of_two_scales
 
 TASKS, METHODS, N_CASES = ("a", "b"), ("human", "gradcam", "ig"), 20
 
@@ -355,3 +356,18 @@ def test_differences_in_a_column_called_as_a_metric_get_a_column_of_another_name
         checked_table_codes(table, ["iou"])
     call = str(caught[0].message).rpartition(" with ")[2]
     assert call.endswith(".rename(columns={'iou': 'iou_difference'})")
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [([], b""), (["", ""], b""), ([None, None], b""), (["ab", "", None, "é"], "abé".encode()), (["a"], b"a")],
+)
+def test_bytes_of_texts_follow_each_other_without_those_of_missing_cells(texts, expected):
+    for values in (pd.Series(texts, dtype=TEXT), pd.Index(texts, dtype=object)):
+        found = concatenated_bytes_of_texts(values)
+        assert (found.dtype, found.tobytes()) == (np.dtype(np.uint8), expected)
+
+
+def test_bytes_of_some_rows_are_not_those_of_the_others():
+    texts = pd.Series(["ab", "cd", "e", "fgh"], dtype=TEXT)
+    assert concatenated_bytes_of_texts(texts.iloc[1:3]).tobytes() == b"cde"

@@ -134,7 +134,9 @@ def files_below(folder: Path) -> list[Path]:
     linked: list[Path] = []
 
     def raise_input_file_error(error: OSError) -> None:
-        raise InputFileError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
+        raise InputFileError(
+            f"{error.filename}: cannot be read ({error.strerror or error})", path=error.filename
+        ) from error
 
     for parent_name, subfolders, names in os.walk(folder, onerror=raise_input_file_error):
         parent = Path(parent_name)

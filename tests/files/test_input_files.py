@@ -227,3 +227,12 @@ def test_a_text_with_an_equals_sign_is_one_value_only_if_it_is_a_file(tmp_path, 
     assert is_one_unnamed_value(["a.json"])
     (tmp_path / "gradcam=a.json").write_text("{}")
     assert is_one_unnamed_value(["gradcam=a.json"])
+
+
+def test_a_file_that_the_system_does_not_open_is_named_with_its_cause(tmp_path):
+    # longer than a name of a file can be
+    file = tmp_path / f"{'a' * 300}.json"
+    with raises(InputFileError, path=file) as caught:
+        read_json(file)
+    assert isinstance(caught.value.__cause__, OSError)
+    assert not isinstance(caught.value.__cause__, FileNotFoundError)

@@ -36,3 +36,20 @@ def test_shares_of_a_map_far_below_0_keep_their_digits():
     found = PixelShares(pixels, raised=-pixels.lowest).shares_at(slice(None))
     lifted = steps - steps.min()
     np.testing.assert_allclose(found, lifted.ravel() / lifted.sum(), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("raised", "minimum", "expected"),
+    [
+        (0.0, 0.0, [0, 0.25, 0.75]),
+        # 1, 2 and 4 of 7
+        (0.0, 1.0, [1 / 7, 2 / 7, 4 / 7]),
+        (2.0, 0.0, [2 / 10, 3 / 10, 5 / 10]),
+        (2.0, 1.0, [3 / 13, 4 / 13, 6 / 13]),
+    ],
+)
+def test_shares_are_of_the_values_and_what_is_added_to_each(raised, minimum, expected):
+    shares = PixelShares(PixelValues(np.array([[0.0, 1.0, 3.0]])), raised=raised, minimum=minimum)
+    np.testing.assert_allclose(shares.shares_at(slice(None)), expected, rtol=1e-15)
+    np.testing.assert_allclose(shares.shares_at(np.array([2, 0])), [expected[2], expected[0]], rtol=1e-15)
+    assert shares.total == 4 + 3 * (raised + minimum)

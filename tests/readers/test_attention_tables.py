@@ -122,6 +122,26 @@ class TestTables:
         with raises(InputFileError, choices=columns, path=tmp_path / "a.csv"):
             read(text)
 
+    @pytest.mark.parametrize(
+        ("header", "cells", "boxes"),
+        [
+            ("xmin,ymin,xmax,ymax", "1,2,4,4", ((1, 2, 3, 2),)),
+            ("x,y,w,h", "1,2,4,4", ((1, 2, 4, 4),)),
+            ("x,y,width,height", "1,2,4,4", ((1, 2, 4, 4),)),
+            ("bbox", '"[1, 2, 4, 4]"', ((1, 2, 4, 4),)),
+            ("boxes", '"[[1, 2, 4, 4], [0, 0, 2, 1]]"', ((1, 2, 4, 4), (0, 0, 2, 1))),
+        ],
+    )
+    def test_boxes_are_the_corner_and_width_and_height_in_any_columns(self, read, header, cells, boxes):
+        annotation = read(f"img_idx,{header}\na.png,{cells}\n")["a.png"]
+        assert annotation.mask is None
+        assert tuple(map(tuple, annotation.boxes)) == boxes
+
+    @pytest.mark.parametrize("edges", ["1,2,1,4", "1,2,4,2", "4,2,1,4"])
+    def test_edges_in_the_wrong_order_are_no_box(self, read, tmp_path, edges):
+        with raises(InputFileError, path=tmp_path / "a.csv", rows=(0,), column="xmin"):
+            read(f"img_idx,xmin,ymin,xmax,ymax\na.png,{edges}\n")
+
     def test_a_box_of_a_number_that_no_float_holds_is_none(self, read, tmp_path):
         with raises(
             InputFileError, column="bbox", rows=(0,), value=(1, np.inf, 2, 2), path=tmp_path / "a.csv"

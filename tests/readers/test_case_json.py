@@ -20,6 +20,7 @@ from tests_support import raises, warns
 
 from salstats.errors import InputFileError
 from salstats.images.masks import area, decode
+from salstats.readers.case_json import read_xy_points_as_row_col
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.study import HUMAN
 
@@ -168,3 +169,17 @@ def test_people_who_marked_no_case_of_unknown_size_are_asked_for_it(folder):
     map_file = folder / "maps" / f"{TWO}_Edema_map.pkl"
     with raises(InputFileError, path=map_file, column="cxr_dims", value=TWO):
         answer(study, TWO, method=HUMAN)
+
+
+def test_points_are_rows_and_columns_and_an_empty_list_has_none(tmp_path):
+    content = {ONE: {"Edema": [[5, 3], [7.5, 2]], "Cardiomegaly": []}}
+    points = read_xy_points_as_row_col(write_json(tmp_path / "points.json", content), str).values[ONE]
+    assert points["Edema"].tolist() == [[3, 5], [2, 7.5]]
+    assert points["Cardiomegaly"].shape == (0, 2)
+
+
+@pytest.mark.parametrize("value", [[[5, 3], [1]], [[]], [[[5, 3]]], "", None])
+def test_what_is_no_list_of_pairs_is_no_list_of_points(tmp_path, value):
+    file = write_json(tmp_path / "points.json", {ONE: {"Edema": value}})
+    with raises(InputFileError, path=file, value=(ONE, "Edema")):
+        read_xy_points_as_row_col(file, str)

@@ -144,3 +144,17 @@ def test_a_study_is_named_by_its_folder_or_by_its_first_file(folder):
     alone = read_chexlocalize(truth=truth, maps=folder / "maps")
     assert alone.source == str(truth)
     assert {prediction.series.method for prediction in alone.cases[0].predictions} == {"saliency"}
+
+
+def test_tasks_are_one_or_several_by_any_of_their_names(folder):
+    write_map(folder / "maps", ONE, "Airspace Opacity")
+    for tasks, expected in (
+        ("Edema", ("Edema",)),
+        (["Edema"], ("Edema",)),
+        (["Edema", "Cardiomegaly"], ("Cardiomegaly", "Edema")),
+        # the paper's name
+        ("Lung Opacity", ("Airspace Opacity",)),
+    ):
+        study = read_chexlocalize(folder, tasks=tasks)
+        assert tuple(sorted(study.tasks)) == expected
+        assert {p.task for case in study for p in case.predictions} == set(expected)

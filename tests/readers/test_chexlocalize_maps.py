@@ -9,9 +9,9 @@ from chexlocalize_files import HEIGHT, ONE, TWO, WIDTH, answer, write_map
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.images.masks import encode
+from salstats.images.masks import area, encode
 from salstats.readers.chexlocalize import read_chexlocalize
-from salstats.readers.chexlocalize_maps import TASKS, read_prediction_content
+from salstats.readers.chexlocalize_maps import TASKS, empty_mask_of_image_size, read_prediction_content
 from salstats.readers.pickles import UnsafePickleError
 
 
@@ -171,3 +171,11 @@ def test_a_mask_without_a_map_has_the_size_of_its_image():
     # the size in the file of masks precedes that of the mask
     marked = read_prediction_content("Edema", case=ONE, points=points, shape=(7, 9))
     assert (marked.mask, marked.shape) == (None, (7, 9))
+
+
+def test_an_image_without_truth_has_an_empty_mask_of_the_size_in_its_map(tmp_path):
+    empty_mask = empty_mask_of_image_size(write_map(tmp_path), ONE)
+    assert (empty_mask.shape, area(empty_mask)) == ((HEIGHT, WIDTH), 0)
+    file = write_map(tmp_path, cxr_dims=None)
+    with raises(InputFileError, path=file):
+        empty_mask_of_image_size(file, ONE)

@@ -236,3 +236,12 @@ def test_a_polygon_may_reach_two_sides_from_the_middle_of_its_image(folder, cont
         warnings.simplefilter("ignore", DeprecationWarning)
         expected = oracle.annToMask(oracle.loadAnns([1])[0]) | DISC
     np.testing.assert_array_equal(decode(read_coco(folder).cases[1].truths["cat"].read()), expected)
+
+
+@pytest.mark.parametrize("shape", [(21, 30), (20, 29), (30, 20)])
+def test_a_mask_of_another_size_than_its_image_is_an_error(folder, content, shape):
+    file = folder / "instances_val.json"
+    other = coded(np.ones(shape))
+    file.write_text(json.dumps(changed(content, "annotations", 1, "segmentation", value=other)))
+    with raises(InputFileError, path=file, column="size", rows=(1,), value=shape):
+        read_coco(folder)

@@ -25,6 +25,7 @@ from salstats.readers.map_files import (
     read_rle,
     warn_if_map_has_sides_exchanged,
     warn_of_stretched_maps,
+    warn_of_turned_and_stretched_maps,
 )
 from salstats.readers.pickle_machine import UnsafePickleError
 
@@ -470,3 +471,54 @@ def test_the_size_of_a_map_is_also_that_of_a_picture_and_unknown_of_a_damaged_fi
     files = [("a", tmp_path / "a.png"), *(("b", tmp_path / f"b.{end}") for end in ("npy", "png", "npz"))]
     with warns(column="case", value=["a"]):
         warn_of_stretched_maps(files, {"a": (50, 100), "b": (50, 100)}, tmp_path)
+
+
+def test_files_of_a_task_lie_in_its_folder_or_all_outside_folders(tmp_path):
+    (tmp_path / "Mass").mkdir()
+    (tmp_path / "a.npy").touch()
+    (tmp_path / "Mass" / "notes.txt").touch()
+    # a folder without maps is of no task
+    assert find_files_by_task_and_case(tmp_path, MAP_SUFFIXES, "x") == {"x": {"a": tmp_path / "a.npy"}}
+    (tmp_path / "Mass" / "b.NPY").touch()
+    with raises(InputFileError, path=tmp_path / "Mass"):
+        find_files_by_task_and_case(tmp_path, MAP_SUFFIXES, "x")
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error_that_names_it(tmp_path, monkeypatch):
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (tmp_path / "a.npy").touch()
+    scandir = os.scandir
+
+    def refusing(folder):
+        if os.fspath(folder) == os.fspath(closed):
+            raise PermissionError(13, "Permission denied", os.fspath(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with raises(InputFileError, path=closed):
+        files_below(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "warned"),
+    [
+        ([(5, 10), (50, 100)], []),
+        ([(10, 5), (5, 10)], [["a"]]),
+        ([(7, 7), (5, 10)], [["a"]]),
+        # turned ones first, and neither among the others
+        ([(7, 7), (10, 5)], [["b"], ["a"]]),
+        ([(10, 5), (20, 10)], [["a", "b"]]),
+    ],
+)
+def test_turned_and_stretched_maps_are_said_apart(tmp_path, shapes, warned):
+    files = []
+    for case, shape in zip("ab", shapes, strict=True):
+        np.save(tmp_path / f"{case}.npy", np.zeros(shape))
+        files.append((case, tmp_path / f"{case}.npy"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_turned_and_stretched_maps(files, dict.fromkeys("ab", (50, 100)), tmp_path)
+    assert [(each.message.column, list(each.message.value)) for each in caught] == [
+        ("case", cases) for cases in warned
+    ]

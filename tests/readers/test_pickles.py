@@ -371,3 +371,13 @@ def test_many_storages_are_counted_in_linear_time(read):
     with quick(10):
         found = read(stream(b"(" + ids + b"l", bytes(8 * len(keys)), keys=keys))
     assert len(found) == len(keys)
+
+
+def test_a_parameter_is_its_tensor_and_nothing_else(read):
+    rebuild = name("torch._utils", "_rebuild_parameter")
+    hooks = call(name("collections", "OrderedDict"))
+    parameter = call(rebuild, tensor(stored(RAW, 12), (3, 4), (4, 1)), value(True), hooks)
+    np.testing.assert_array_equal(read(whole(parameter)), NUMBERS.reshape(3, 4))
+    for content, kind in (([1.0], "list"), (1.0, "float"), (None, "NoneType")):
+        with raises(UnsafePickleError, value=kind):
+            read(whole(call(rebuild, value(content), value(True), hooks)))

@@ -4,6 +4,7 @@ import json
 import pickle
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -343,3 +344,22 @@ def test_every_image_can_come_into_every_part():
 def test_shares_that_are_none_are_refused(shares):
     with raises(ValueRangeError, option="shares"):
         split_by_image(labels_of(a=3), shares=shares)
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda file: [file], lambda file: (str(file),)])
+def test_annotations_are_one_table_or_several_by_their_paths(tmp_path, kind):
+    folder = write(tmp_path / "set", {"gun": ["x.png", "y.png"]}, noted(x_png=[[1, 0]], y_png=[[1, 0]]))
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    noted(x_png=[[1, 1]]).to_csv(first, index=False)
+    noted(y_png=[[0, 1]]).to_csv(second, index=False)
+    x, y = read_saliency_bench(folder, annotations=kind(first))
+    assert area(x.truths["gun"].read()) == 2
+    assert "gun" not in y.truths
+    both = read_saliency_bench(folder, annotations=[first, str(second)])
+    assert [area(case.truths["gun"].read()) for case in both] == [2, 1]
+
+
+def test_no_table_of_annotations_is_an_error(tmp_path):
+    folder = write(tmp_path, {"gun": ["x.png"]}, noted(x_png=[[1, 0]]))
+    with raises(InputFileError, option="annotations", path=folder / "attention_label"):
+        read_saliency_bench(folder, annotations=[])

@@ -525,3 +525,26 @@ def test_a_covariate_that_is_text_in_one_file_is_text_in_all(text_file):
         frame = ss.read_scores([first, second])
     assert frame["site"].tolist() == ["1", "east"]
     assert str(frame["site"].dtype) == "str"
+
+
+@pytest.mark.parametrize(
+    ("header", "example"),
+    [("case,iou", ("method", "metric")), ("case,method,iou", (None, "metric")), ("case,metric,cam", "method"),
+     ("case,method,metric,value", "method")],
+)  # fmt: skip
+def test_a_file_without_scores_is_told_to_name_what_its_columns_lack(text_file, header, example):
+    file = text_file(f"{header}\n{','.join('1' for _ in header.split(','))}\n")
+    hint = Setting("columns", {"column": example})
+    with raises(ColumnError, option="columns", column="score", choices=tuple(header.split(",")), hint=hint):
+        ss.read_scores(file)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "similar"), [("case", "Case"), ("method", "METHOD"), ("metric", "Metric")]
+)
+def test_a_column_in_other_capitals_is_offered_for_one_that_lacks(text_file, lacking, similar):
+    columns = [similar if name == lacking else name for name in HEADER.split(",")]
+    file = text_file(f"{','.join(columns)}\n1,a,g,iou,0.5\n")
+    hint = Setting("rename", {similar: lacking})
+    with raises(ColumnError, option="rename", column=lacking, choices=tuple(columns), hint=hint, path=file):
+        ss.read_scores(file)

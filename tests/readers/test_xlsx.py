@@ -7,6 +7,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from openpyxl import Workbook
+from openpyxl.chart import BarChart
 from tests_support import raises
 
 import salstats as ss
@@ -277,3 +279,18 @@ def test_a_whole_number_of_a_workbook_that_no_float_holds_is_named_with_its_cell
             archive.writestr(name, content.replace(b"<v>7</v>", b"<v>%s</v>" % (b"9" * 400)))
     with raises(InputFileError, path=file, value="B2"):
         read_table(file)
+
+
+def test_sheets_are_listed_in_their_order_without_charts(tmp_path):
+    book = Workbook()
+    book.active.title = "scores"
+    book.create_chartsheet("figure", 0).add_chart(BarChart())
+    book.create_sheet("a b ü")
+    book.save(tmp_path / "book.xlsx")
+    assert sheet_names(tmp_path / "book.xlsx") == ["scores", "a b ü"]
+
+
+def test_sheets_of_a_file_that_is_no_workbook_are_an_error(tmp_path):
+    (tmp_path / "book.xlsx").write_bytes(b"PK")
+    with raises(InputFileError, path=tmp_path / "book.xlsx"):
+        sheet_names(tmp_path / "book.xlsx")

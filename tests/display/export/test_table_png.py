@@ -94,6 +94,17 @@ def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, f
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
+def test_a_browser_that_does_not_start_is_named(small, tmp_path, monkeypatch):
+    program = browser_script(tmp_path, monkeypatch, "")
+    # neither a script nor a program
+    program.write_bytes(b"\x7fELF")
+    with raises(SalstatsError, path=program) as caught:
+        ss.save_table(small, tmp_path / "t.png")
+    assert isinstance(caught.value.__cause__, OSError)
+    assert [path.name for path in tmp_path.iterdir()] == ["browser"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the browser")
 def test_a_picture_is_kept_where_the_files_of_the_browser_cannot_be_removed(small, tmp_path, monkeypatch):
     picture = Image.new("RGB", (200, 100), "white")
     picture.paste("black", (80, 40, 100, 60))
