@@ -16,12 +16,14 @@ from gaze_files import (
 from tests_support import raises, warns
 
 from salstats.errors import InputFileError
+from salstats.images.center_bias import CenterBias
 from salstats.images.fixations import fixation_density
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
 from salstats.scoring.gaze_cases import (
     GazeRule,
     GazeTruths,
+    center_bias_on_image_or_reason,
     drawn_flat_pixel_indices,
     recording_density,
     resized_if_finite,
@@ -108,6 +110,48 @@ class TestTruths:
 def test_an_image_is_scored_if_enough_readers_looked_at_it(n, n_readers, min_readers, reason):
     rule = GazeRule((), ("ncc",), "all", min_readers=min_readers, n_readers=n_readers)
     assert rule.unscored_reason(n) == reason
+
+
+class TestCentreBiasOnAnImage:
+    @staticmethod
+    def bias_of(study, cases):
+        """The centre bias of some cases of a study, in the frame of all."""
+        bias = CenterBias({case.case: case.box for case in study}, {case.case: case.shape for case in study})
+        for case in cases:
+            bias.add(case.case, *(fixation_density(reader.read(), case.shape) for reader in case.recordings))
+        return bias
+
+    @staticmethod
+    def on_image(case, bias, center_bias):
+        """What the package makes of a bias on an image."""
+        rule = GazeRule((), ("sncc",), center_bias)
+        return center_bias_on_image_or_reason(case, GazeTruths(case, rule), bias, rule)
+
+    @pytest.mark.parametrize("center_bias", ["all", "others"])
+    def test_it_is_of_all_images_or_of_the_others(self, drawn, center_bias):
+        all_cases = self.bias_of(drawn, drawn.cases)
+        for case in drawn:
+            averaged = [other for other in drawn if center_bias == "all" or other is not case]
+            density, n_unseen = self.bias_of(drawn, averaged).on_image(case.case)
+            found = self.on_image(case, all_cases, center_bias)
+            # taking maps out of a sum leaves rounding errors
+            np.testing.assert_allclose(found.density, density, rtol=1e-9, atol=1e-12)
+            assert found.n_unseen == n_unseen
+            assert found.reason is None
+
+    def test_an_image_that_is_alone_has_a_bias_of_all_images_but_none_of_the_others(self, drawn):
+        case = drawn.cases[0]
+        alone = self.bias_of(drawn, [case])
+        assert self.on_image(case, alone, "all").density.sum() == pytest.approx(1)
+        assert self.on_image(case, alone, "others") == (None, None, "no centre bias")
+
+    @pytest.mark.parametrize("center_bias", ["all", "others"])
+    def test_without_a_box_or_a_bias_there_is_a_reason(self, drawn, center_bias):
+        case = drawn.cases[0]
+        assert self.on_image(case, None, center_bias) == (None, None, "no centre bias")
+        bias = self.bias_of(drawn, drawn.cases)
+        without_box = replace(case, recordings=[replace(one, box=None) for one in case.recordings])
+        assert self.on_image(without_box, bias, center_bias) == (None, None, "no chest box")
 
 
 def test_pixels_are_drawn_as_often_as_their_density_says():
