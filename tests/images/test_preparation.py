@@ -155,9 +155,26 @@ def test_a_thin_image_takes_no_endless_memory(options):
         Preparation(**options).apply(np.zeros((1, 1_000_000), np.uint8))
 
 
-@pytest.mark.parametrize(("shape", "fitted"), [((10, 40), (4, 16)), ((40, 10), (16, 4)), ((1, 100), (1, 16))])
+@pytest.mark.parametrize(
+    ("shape", "fitted"),
+    [
+        ((10, 40), (4, 16)),
+        ((40, 10), (16, 4)),
+        # halves are rounded up
+        ((32, 5), (16, 3)),
+        ((5, 32), (3, 16)),
+        # a side has at least one pixel
+        ((1, 100), (1, 16)),
+        ((100, 1), (16, 1)),
+    ],
+)
 def test_an_image_fits_inside_with_its_proportions(shape, fitted):
-    _, geometry = Preparation((16, 16), fit="inside", channels=1).apply(np.zeros(shape, np.uint8))
+    prepare = Preparation((16, 16), fit="inside", channels=1, rescale="none")
+    ready, geometry = prepare.apply(np.ones(shape, np.uint8))
+    filled = np.argwhere(ready[0] == 1)
+    assert tuple(np.ptp(filled, axis=0) + 1) == fitted
+    assert len(filled) == fitted[0] * fitted[1]
+    assert geometry.scale == (fitted[0] / shape[0], fitted[1] / shape[1])
     assert geometry.image_shape_in_input == fitted
     assert not geometry.fills
 
