@@ -1,12 +1,14 @@
 """Sampled areas around the exact one."""
 
 import warnings
+from io import BytesIO
 from types import SimpleNamespace
 
 import gaze_files
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from tests_support import raises
 
 from salstats.errors import SalstatsError, SalstatsWarning
@@ -125,6 +127,31 @@ def test_values_stand_around_their_size_and_the_line_is_the_exact_value():
     (line,) = [data for data in layers(figure) if "exact" in data and len(data) == 2]
     assert (line["exact"] == 0.6).all()
     assert "reader 1 left out: 20 samples" in figure.labels.caption.replace("\n", " ")
+
+
+def test_sampled_values_that_are_undefined_are_not_drawn_and_the_others_keep_their_columns():
+    samples = make_samples(methods=["gradcam_wag"])
+    one = samples[samples["reader"] == "1"]
+    is_undefined = np.arange(len(one)) % 3 == 1
+    figure = plot_sampled_auc(one.assign(estimate=one["estimate"].mask(is_undefined)))
+    expected = one[~is_undefined].reset_index(drop=True)
+    pd.testing.assert_frame_equal(figure.data.drop(columns=["at", "panel"]), expected)
+
+
+@pytest.mark.parametrize("width", [89, 183])
+def test_panels_of_sampled_values_have_axes_of_their_own_and_are_wider_than_high(width):
+    samples = make_samples(methods=["gradcam_wag"])
+    figure = plot_sampled_auc(samples[samples["reader"] == "0"], width=width)
+    assert figure.facet.free == {"x": True, "y": True}
+    drawn = figure.draw()
+    try:
+        # panels get their places when they are drawn to a file
+        drawn.savefig(BytesIO())
+        for axes in drawn.axes:
+            box = axes.get_window_extent()
+            assert box.height < box.width
+    finally:
+        pyplot.close(drawn)
 
 
 def recordings_of(samples, method="gradcam_wag", mixing="as given"):
