@@ -1,5 +1,8 @@
 """Family, errors, units and correlation go together, or are refused."""
 
+import re
+
+import pandas as pd
 import pytest
 from tests_support import raises
 
@@ -69,3 +72,14 @@ def test_an_error_names_what_kinds_of_standard_errors_do_not_go_with(drawn_table
         ss.regress(drawn_table, formula, by=(), **options)
     named = {setting.option for setting in caught.value.message.settings()} - {"errors"}
     assert named <= options.keys()
+
+
+def test_an_error_names_the_families_that_have_a_kind_of_standard_errors():
+    # no errors of beta models are corrected by leverage
+    rows = pd.DataFrame({"y": [0.1, 0.4, 0.3, 0.8], "x": [1.0, 2.0, 3.0, 5.0]})
+    for family in ("beta", "ordered-beta", "zero-one-inflated-beta"):
+        with raises(ValueRangeError, option="errors", value="hc3") as caught:
+            ss.fit(rows, "y ~ x", family=family, errors="hc3")
+        named = set(re.findall(r"'([a-z-]+)'", str(caught.value.hint)))
+        assert {"gaussian", "binomial", "fractional"} <= named
+        assert not any("beta" in name for name in named)
