@@ -9,6 +9,7 @@ from salstats.stats.agreement.readings import (
     RaterReadings,
     coefficients_with_normal_limits,
     coefficients_with_wilson_limits,
+    equal_row_weights,
     estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
@@ -35,6 +36,14 @@ def test_left_out_units_are_the_same_in_products_and_written_out():
     for features in (rng.random(7), rng.random((7, 3)), sparse.csr_array(np.eye(7))):
         expected = written @ (features.toarray() if sparse.issparse(features) else features)
         np.testing.assert_allclose(weights @ features, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_equal_weights_are_one_set_that_counts_each_row_once():
+    readings = RaterReadings(np.arange(8.0).reshape(4, 2), np.arange(4), np.array([0, 0, 1, 2]))
+    weights = equal_row_weights(readings)
+    np.testing.assert_array_equal(weights, [[1, 1, 1, 1]])
+    # the first rater reads 0, 2, 4, 6
+    np.testing.assert_array_equal(mean_of_first_rater(readings, weights), [[3.0]])
 
 
 def test_a_jackknife_of_a_mean_is_its_standard_error():
