@@ -400,3 +400,8 @@ def test_the_end_of_a_name_may_be_one_letter_also_without_a_delimiter(name, begi
     assert (groups.n_groups, groups.n_grouped, groups.n_cases) == (10, len(names), len(names))
     patients = pd.Series(names).str.extract(groups.pattern)[0]
     assert patients.value_counts().tolist() == [len(images)] * 10
+
+
+@pytest.mark.parametrize("names", [[], [""], ["a"]])
+def test_too_few_names_have_no_patients(names):
+    assert patient_groups_in_case_names(pd.Series(names, dtype="str")) is None
