@@ -302,9 +302,6 @@ def _n_needed_limit_bar_of_each_curve(rows: pd.DataFrame) -> pd.DataFrame:
     The columns `n_cases` and `limit` are the ends of a bar, `shown` is its vertical position.
     """
     bars = [rows.iloc[:0]]
-    if "n_low" not in rows.columns:
-        # the plan has no limits
-        return bars[0]
     axis_ends = (rows["n_cases"].min(), rows["n_cases"].max())
     for _, panel_rows in rows.groupby("panel", observed=True):
         for number, (_, curve) in enumerate(panel_rows.groupby("line", observed=True)):
