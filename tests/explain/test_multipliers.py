@@ -197,3 +197,20 @@ def test_lrp_of_a_relu_used_twice_is_captums_of_two():
     x = images(2, 1, 8, 8)
     expected = captum.LRP(each).attribute(x.clone().requires_grad_(), target=1)
     assert torch.allclose(ask("lrp", once, x, 1), expected, atol=ROUNDING)
+
+
+@pytest.mark.parametrize(("weight", "bias"), [(True, True), (True, False), (False, True), (False, False)])
+def test_deeplift_adds_up_through_a_layer_norm_with_weights_or_biases_of_its_own(weight, bias):
+    def norm(self, x):
+        weights = self.weights if weight else None
+        return functional.layer_norm(x, x.shape[1:], weights, self.biases if bias else None)
+
+    def network():
+        shape = (4, 8, 8)
+        weights, biases = (nn.Parameter(3 * torch.randn(shape)) for _ in range(2))
+        model = Network(norm)
+        model.weights, model.biases = weights, biases
+        return model.double()
+
+    model = seeded(network)
+    assert gap(model, images(2, 1, 10, 10), "zero") < ROUNDING

@@ -375,3 +375,36 @@ def test_a_network_that_scales_its_images_in_place_is_shown_them_unscaled_each_t
         explain(nn.Sequential(Scales(how), *loud()), pictures(2), 1, **options) for how in (True, False)
     )
     np.testing.assert_allclose(in_place, plain, rtol=ROUNDING, atol=ROUNDING * plain.max())
+
+
+class Calling(nn.Module):
+    """A network whose symbolic trace calls its modules, or functions alone."""
+
+    def __init__(self, has_modules):
+        super().__init__()
+        self.conv, self.has_modules = nn.Conv2d(2, 4, 3), has_modules
+
+    def forward(self, x):
+        if self.has_modules:
+            return self.conv(x).mean(dim=(2, 3))
+        return nn.functional.conv2d(x, self.conv.weight, self.conv.bias).mean(dim=(2, 3))
+
+
+def test_a_symbolic_trace_takes_hooks_if_it_calls_modules():
+    plain = Calling(has_modules=True)
+    traced = torch.fx.symbolic_trace(plain)
+    np.testing.assert_allclose(
+        explain(traced, pictures(2), 1, layer="conv"), explain(plain, pictures(2), 1, layer="conv"), rtol=1e-5
+    )
+    functions = torch.fx.symbolic_trace(Calling(has_modules=False))
+    choices = tuple(names_of_methods_without_hooks())
+    with raises(SalstatsError, option="method", value="gradcam", choices=choices):
+        explain(functions, pictures(2), 1)
+
+
+def test_a_network_of_nan_is_named_by_the_image_it_was_tried_on():
+    model = cnn()
+    with torch.no_grad():
+        model[4].bias[2] = float("nan")
+    with raises(SalstatsError, rows=(0,)):
+        explain(model, pictures(2), 1, layer="0")

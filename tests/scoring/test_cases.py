@@ -11,7 +11,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import InputFileError
 from salstats.images import masks
-from salstats.scoring.cases import agreed_shape
+from salstats.scoring.cases import _truth_or_empty_mask_of_shape, agreed_shape
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
 
@@ -236,3 +236,13 @@ def test_the_size_of_an_image_is_that_of_the_study_or_of_the_prediction():
         agreed_shape((8, 9), sized, case, prediction)
     with raises(InputFileError, path="x.pkl", hint="the map needs cxr_dims, or the truth this case"):
         agreed_shape(None, Content(saliency=np.eye(4)), case, prediction)
+
+
+def test_a_task_without_truth_has_an_empty_one_where_the_size_of_the_image_is_known():
+    truth = masks.encode(square(*BLOCK))
+    case = Case("a", None, {"Edema": Truth(lambda: truth)}, ())
+    for shape in ((8, 8), None):
+        assert _truth_or_empty_mask_of_shape(case, "Edema", shape) == truth
+    empty = _truth_or_empty_mask_of_shape(case, "Mass", (8, 6))
+    assert (empty.shape, masks.area(empty)) == ((8, 6), 0)
+    assert _truth_or_empty_mask_of_shape(case, "Mass", None) is None

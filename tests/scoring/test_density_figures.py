@@ -123,3 +123,22 @@ def test_shares_are_read_off_a_colour_bar_in_a_power_of_ten(largest, power, scal
     assert figure.guides.fill.title == f"Share per pixel{power}"
     (scale,) = [scale for scale in figure.scales if "fill" in scale.aesthetics]
     assert scale.limits == pytest.approx((0, scale_end))
+
+
+def test_outlines_are_drawn_in_white_on_black_from_the_corner_of_the_image():
+    pictures = make_pictures(2)
+    outline = np.array([[0.0, 0.0], [10.0, 20.0], [30.0, 40.0]])
+    figure = plot_densities(pictures, lines={"Picture 1": [outline, outline[:2]]})
+    paths = [layer for layer in figure.layers if type(layer.geom).__name__ == "geom_path"]
+    assert [path.geom.aes_params["color"] for path in paths] == ["black", "white"]
+    sizes = [path.geom.aes_params["size"] for path in paths]
+    assert sizes[0] > sizes[1]
+    for path in paths:
+        # x from the left and y from the bottom of 30 rows
+        assert path._data[["x", "y"]].to_numpy().tolist() == [
+            [0, 30], [20, 20], [40, 0], [0, 30], [20, 20],
+        ]  # fmt: skip
+        assert path._data.groupby("line", observed=True).size().tolist() == [3, 2]
+        assert set(path._data["picture"]) == {"Picture 1"}
+    without = plot_densities(pictures)
+    assert not [layer for layer in without.layers if type(layer.geom).__name__ == "geom_path"]

@@ -285,6 +285,21 @@ class TestUndefined:
         rows = of(scores, case="img-a", method="cam", metric="information_gain")
         assert np.isfinite(rows["score"]).all()
 
+    def test_without_a_centre_bias_shuffled_metrics_alone_have_no_score(self, release, maps):
+        for image in ("img-b", "img-c"):
+            for reader in range(N_READERS):
+                write_fixations(release / recording_id(image, reader), [])
+        with warns(path=release, value={"no fixation": 6}):
+            study = read_gaze(release, maps={"cam": maps})
+        metrics = ("sauc", "sncc", "information_gain", "auc", "nss")
+        scores = score_gaze(study, metrics=metrics, center_bias="others")
+        rows = of(scores, case="img-a", method="cam")
+        assert len(rows) == N_READERS * len(metrics)
+        shuffled = rows["metric"].isin(metrics[:3])
+        assert rows.loc[shuffled, "score"].isna().all()
+        assert set(rows.loc[shuffled, "reason"]) == {"no centre bias"}
+        assert rows.loc[~shuffled, "score"].notna().all()
+
 
 class TestSampling:
     def test_draws_are_those_of_their_seed(self, drawn):

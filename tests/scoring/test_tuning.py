@@ -170,3 +170,16 @@ def test_without_maps_there_is_nothing_to_tune():
 
 def test_two_jobs_give_the_same_frame(drawn_study):
     pd.testing.assert_frame_equal(ss.tune(drawn_study, jobs=1), ss.tune(drawn_study, jobs=2))
+
+
+@pytest.mark.parametrize("task", ["Lung Lesion", "Edema"])
+@pytest.mark.parametrize("as_published", [True, False])
+def test_a_cut_off_of_0_is_not_tried_for_lung_lesions_as_published(task, as_published):
+    study = ss.study_from_arrays(
+        {("a", task): np.eye(3, dtype=bool)}, {("a", task, "cam"): np.eye(3)}, prob={("a", task): 0.7}
+    )
+    frame = ss.tune(study, what="cutoff", grid=(0.0, 0.5), as_published=as_published)
+    is_left_out = as_published and task == "Lung Lesion"
+    assert frame["cutoff"].tolist() == ([0.5] if is_left_out else [0.0, 0.5])
+    assert frame["chosen"].tolist() == ([True] if is_left_out else [True, False])
+    assert frame["estimate"].tolist() == [1.0] * len(frame)

@@ -16,6 +16,7 @@ from salstats.metrics import xaibenchmark
 from salstats.readers.saliency_bench import read_saliency_bench
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
 from salstats.scoring.xaibenchmark import score_xaibenchmark
+from salstats.study import Content
 
 #: Means of the same 14 numbers in another order.
 EXACT = 1e-14
@@ -167,6 +168,19 @@ def test_a_missing_map_is_a_row(on_disk, tmp_path):
     with warns_too(path=on_disk, value=["i04"]):
         study = read_saliency_bench(on_disk, maps=tmp_path)
     assert score_xaibenchmark(study, metrics="hit")["reason"].value_counts()[NO_MAP] == 14
+
+
+def test_a_prediction_without_a_map_has_no_score_beside_one_that_has():
+    truth = np.eye(4, dtype=bool)
+    maps = {(case, "cat", "cam"): np.eye(4) for case in "ab"}
+    study = ss.study_from_arrays({(case, "cat"): truth for case in "ab"}, maps)
+    first, second = study.cases
+    (prediction,) = first.predictions
+    bare = replace(first, predictions=(replace(prediction, read=lambda: Content(prob=0.5)),))
+    scores = score_xaibenchmark(replace(study, cases=(bare, second)), metrics="iou").set_index("case")
+    assert scores["reason"].tolist()[:1] == [NO_MAP]
+    assert np.isnan(scores.loc["a", "score"])
+    assert scores.loc["b", "score"] == 1
 
 
 def test_a_study_without_maps_or_truths_and_an_unknown_metric(on_disk, study):

@@ -142,6 +142,18 @@ def test_without_groups_there_is_one_box_of_all_scores(metric, beyond):
     assert drawn_texts(figure)
 
 
+def test_a_metric_without_scores_has_no_boxes_and_scores_without_metrics_have_those_of_all_groups():
+    lost = SCORES.assign(score=SCORES["score"].mask(SCORES["metric"] == "hit"))
+    assert set(nth_data(ss.plot_box(lost), BODIES)["metric"]) == {"iou"}
+    iou = SCORES.query("metric == 'iou'").reset_index(drop=True)
+    some = iou.assign(score=iou["score"].mask(iou["method"] == "human"))
+    assert set(nth_data(ss.plot_box(some, by="method"), BODIES)["method"]) >= {"gradcam", "occlusion"}
+    one = iou[iou["method"] == "human"].assign(score=np.nan)
+    for by in ("method", []):
+        with raises(SalstatsError, column="score", value=len(one)):
+            ss.plot_box(one, by=by)
+
+
 def test_bad_input_gets_a_sentence():
     with raises(SalstatsError, column="score", value=len(SCORES)):
         ss.plot_box(SCORES.assign(score=np.nan))

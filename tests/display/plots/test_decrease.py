@@ -393,3 +393,12 @@ def test_the_method_furthest_below_the_reference_leads_whatever_the_difference(t
     assert row_labels(ss.plot_decrease(frame)) == ["B", "A", "C"]
     # without verdicts the interval tells on which side a method is
     assert row_labels(ss.plot_decrease(frame.drop(columns="verdict"), sort="significance")) == ["B", "A", "C"]
+
+
+def test_marks_without_methods_have_the_first_colour_and_inconclusive_ones_are_hollow():
+    frame = decreases(VALUES).drop(columns="method")
+    # C and A lie above 0 with their limits, D below, and B on both sides
+    assert fills(ss.plot_decrease(frame)) == {"A": PALETTE[0], "B": "white", "C": PALETTE[0], "D": PALETTE[0]}
+    of_two = layer_data(ss.plot_decrease(two_methods()), "geom_point").query("conclusive")
+    assert of_two.groupby("method")["fill"].nunique().tolist() == [1, 1]
+    assert of_two["fill"].nunique() == 2

@@ -229,3 +229,12 @@ def test_a_box_is_as_high_as_its_lines_and_the_room_around_them():
         # lines of 1.25 times 7 points, in a frame of 1.4 mm
         assert box.ymax - box.ymin == pytest.approx(n_lines * 1.25 * 7 * MM_PER_INCH / 72 + 2 * 1.4)
         assert (box.x - box.xmin, box.ymax - box.y) == pytest.approx((1.4, 1.4))
+
+
+def test_a_flow_of_a_file_alone_is_its_box_without_arrows():
+    figure = ss.plot_flow(FLOW[FLOW["stage"] == "file"])
+    assert [lines[0] for lines in contents(figure)] == ["In the file"]
+    assert len(figure.layers) < len(ss.plot_flow(FLOW).layers) or nth_data(figure, ARROWS).empty
+    box, usual = nth_data(figure, BOXES).iloc[0], nth_data(ss.plot_flow(FLOW), BOXES).iloc[0]
+    assert (box["xmin"], box["xmax"]) == (usual["xmin"], usual["xmax"])
+    assert size_mm(figure)[1] < size_mm(ss.plot_flow(FLOW))[1]

@@ -367,3 +367,25 @@ def test_marks_have_25_mm_in_a_column_with_long_names_and_p_values(study):
     plt.close(drawn)
     # half a millimetre for the widths of letters on the screen
     assert min(widths_mm) > 24.5
+
+
+def test_an_estimate_without_groups_is_one_row_without_a_name():
+    frame = estimates(tasks=["x"], methods=["a"], metrics=["iou"]).drop(columns=["method", "task", "term"])
+    figure = ss.plot_forest(frame)
+    assert row_labels(figure) == [""]
+    assert figure.data["estimate"].tolist() == [0.3]
+
+
+@pytest.mark.parametrize(
+    ("terms", "title"),
+    [
+        (["icc2", "icc3"], "Intraclass correlation (95% CI)"),
+        (["cohen_linear", "cohen_quadratic"], "Cohen's kappa (95% CI)"),
+        # of two kinds
+        (["icc2", "cohen_linear"], "Agreement (95% CI)"),
+    ],
+)
+def test_the_axis_of_agreement_names_the_kind_of_coefficient(terms, title):
+    frame = estimates(tasks=["x"] * len(terms), methods=["a"], metrics=["iou"])
+    frame = frame.drop(columns=["metric", "method", "task"]).assign(term=terms)
+    assert ss.plot_forest(frame).labels.x == title

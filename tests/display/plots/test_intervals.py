@@ -351,3 +351,16 @@ def test_rows_are_sorted_by_the_first_metric_and_method_alone():
     assert row_labels(ss.plot_intervals(frame[::-1], sort="estimate")) == ["b", "a", "c"]
     distance = frame[frame["metric"] == "hd95"]
     assert row_labels(ss.plot_intervals(distance, sort="estimate")) == ["b", "c", "a"]
+
+
+def test_rows_are_sorted_by_decreases_of_one_kind_alone():
+    frame = estimates(tasks=["A", "B"], metrics=["iou"])
+    loss = decreases({"A": 3.0, "B": 60.0})
+    options = {"sort": "decrease", "decrease": loss}
+    assert row_labels(ss.plot_intervals(frame, **options)) == ["B", "A"]
+    of_models = pd.concat([loss.assign(model=model) for model in "ab"])
+    of_models = of_models[["model", *loss.columns]]
+    with raises(SalstatsError, option="decrease", column="model"):
+        ss.plot_intervals(frame, **options | {"decrease": of_models})
+    one = of_models[of_models["model"] == "a"]
+    assert row_labels(ss.plot_intervals(frame, **options | {"decrease": one})) == ["B", "A"]

@@ -226,6 +226,15 @@ def test_the_caption_names_the_model_its_rows_and_cases_of_several_tasks(scores,
     assert "Task" not in of_models
 
 
+def test_the_outcome_score_is_called_by_its_metric_if_there_is_one(augmented):
+    rows = augmented.assign(formula="score ~ prob", metric="iou")
+    assert caption(ss.plot_residuals(rows)).startswith("Model: IoU ~ ")
+    # a column of that name without metrics, or another outcome beside them
+    assert not caption(ss.plot_residuals(rows.drop(columns="metric"))).startswith("Model: IoU ~ ")
+    other = caption(ss.plot_residuals(rows.assign(formula="dice ~ prob")))
+    assert other.startswith("Model: Dice ~ ")
+
+
 def test_models_stand_in_rows_from_forty_mm_a_panel(augmented):
     assert ss.plot_residuals(augmented, width=160).facet._ncol == 4
     assert ss.plot_residuals(augmented, width=159).facet._ncol == 2

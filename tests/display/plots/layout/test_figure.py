@@ -114,6 +114,21 @@ def test_a_complete_theme_changes_the_look_and_not_the_layout():
     plt.close(drawn)
 
 
+def test_a_complete_theme_takes_away_and_brings_lines_of_its_own():
+    figure = plot_points(FRAME)
+    grid = p9.element_line(color="red")
+    with_grid = figure + p9.theme(panel_grid_major=grid, panel_border=p9.element_rect())
+    assert not with_grid.theme.themeables.is_blank("panel_grid_major")
+    bare = with_grid + p9.theme_void()
+    for name in ("panel_grid_major", "panel_border"):
+        assert bare.theme.themeables.is_blank(name), name
+    # an entry of the figure gives way to the more general one of the theme
+    grey = with_grid + p9.theme_gray()
+    colour = grey.theme.getp(("panel_grid_major", "color"))
+    assert colour == (p9.ggplot() + p9.theme_gray()).theme.getp(("panel_grid_major", "color"))
+    assert grey.theme.getp("figure_size") == figure.theme.getp("figure_size")
+
+
 def test_an_element_without_text_stays_so_unless_the_theme_names_it():
     figure = plot_points(FRAME)
     assert (figure + p9.theme(text=p9.element_text(size=9))).theme.themeables.is_blank("legend_title")

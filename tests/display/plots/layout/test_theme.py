@@ -214,3 +214,16 @@ def test_lines_ticks_and_spaces_are_thin():
     assert (margin.t, margin.r, margin.b, margin.l) == (1.7, 1.7, 1.7, 1.7)
     for element in ("axis_line", "axis_ticks"):
         assert figure_theme.getp((element, "linewidth")) == 0.4
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"), [({"C", "D"}, "C"), ({"D", "C", "B"}, "B"), ({"D", "A", "C", "B"}, "A")]
+)
+def test_the_font_is_the_first_choice_that_is_installed(monkeypatch, installed, expected):
+    monkeypatch.setattr(theme, "_FACES", ("A", "B", "C"))
+    monkeypatch.setattr(theme, "_installed_faces", lambda: frozenset(installed))
+    font.cache_clear()
+    try:
+        assert font() == expected
+    finally:
+        font.cache_clear()
