@@ -14,6 +14,7 @@ from tests_support import raises
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.gaze import read_gaze
 from salstats.studies.lanfredi2021.example_case import (
+    _tick_labels,
     figure_1_fixations_and_maps,
     plot_mean_auc_sd_by_sampled_pixels,
     plot_sampled_auc,
@@ -251,3 +252,9 @@ def test_fig_1_draws_the_map_of_the_picked_mixing(tmp_path):
     drawn = item.figure.data.iloc[-1]
     assert drawn["picture"] == "CAM, uniform"
     assert drawn["largest"] == pytest.approx(above.max() / above.sum(), rel=ROUNDING)
+
+
+def test_every_second_size_is_blank_where_sizes_do_not_fit_their_axis():
+    sizes = [10, 100, 1000, 10000, 100000]
+    assert _tick_labels(sizes, 200.0) == ["10", "100", "1,000", "10,000", "100,000"]
+    assert _tick_labels(sizes, 5.0) == ["10", "", "1,000", "", "100,000"]

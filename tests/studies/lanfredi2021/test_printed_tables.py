@@ -17,9 +17,11 @@ from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
 from salstats.studies.lanfredi2021.layouts import add_width_ratio_and_excludes_chance_columns
 from salstats.studies.lanfredi2021.printed_tables import (
+    embedded_scores,
     interval_widths_and_changed_conclusions_note,
     printed_numbers_of_table,
     printed_table_rows,
+    read_workbooks,
     scores_of_table,
     split_scores_by_printed_table,
     table_means_with_study_interval,
@@ -219,6 +221,12 @@ def test_the_best_saliency_map_of_each_metric_is_bold_and_the_baseline_is_not(pr
     assert "Uniform" in bold[0]
     assert "textbf{0.029" in bold[0]
     assert "textbf{0.529" in bold[0]
+
+
+def test_scores_read_from_workbooks_are_those_that_come_with_the_package(data):
+    read, embedded = read_workbooks(data), embedded_scores()
+    for name in ("table_2_scores", "classification_aucs"):
+        pd.testing.assert_frame_equal(getattr(read, name), getattr(embedded, name))
 
 
 def test_missing_workbooks_are_one_line_exit_2_and_no_output(run, tmp_path):
