@@ -83,3 +83,53 @@ def test_an_error_names_the_families_that_have_a_kind_of_standard_errors():
         named = set(re.findall(r"'([a-z-]+)'", str(caught.value.hint)))
         assert {"gaussian", "binomial", "fractional"} <= named
         assert not any("beta" in name for name in named)
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "fields"),
+    [
+        (
+            "iou ~ prob",
+            {"family": "beta", "correlation": "exchangeable"},
+            {"option": "correlation", "value": "exchangeable", "message": Setting("family", "beta")},
+        ),
+        (
+            ["iou ~ prob", "iou ~ prob + (1|patient)"],
+            {},
+            {"option": "formula", "value": "iou ~ prob + (1|patient)"},
+        ),
+        (
+            "iou ~ prob + (1|patient)",
+            {"family": "beta"},
+            {"option": "family", "value": "beta", "hint": Setting("errors", "cr2")},
+        ),
+        (
+            "iou ~ prob + (1|patient)",
+            {"family": "fractional"},
+            {"option": "family", "value": "fractional", "hint": Setting("correlation", "exchangeable")},
+        ),
+        (
+            "iou ~ prob + (1|patient)",
+            {"unit": "patient"},
+            {"option": "unit", "value": "patient", "hint": "add (1|patient) to the formula"},
+        ),
+        (
+            "iou ~ prob + (1|patient)",
+            {"unit": ("patient", "case")},
+            {"option": "unit", "value": ("patient", "case"), "hint": "add (1|patient:case) to the formula"},
+        ),
+        (
+            "iou ~ prob + (1|patient)",
+            {"reml": False, "errors": "kenward-roger"},
+            {"option": "errors", "value": "kenward-roger", "hint": Setting("reml", True)},
+        ),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(drawn_table, formula, options, fields):
+    with raises(ValueRangeError, **fields):
+        ss.regress(drawn_table, formula, by=(), **options)
+
+
+def test_the_likelihood_itself_goes_with_satterthwaite(drawn_table):
+    table = ss.regress(drawn_table, "iou ~ prob + (1|patient)", by=(), reml=False, errors="satterthwaite")
+    assert set(table["errors"]) == {"satterthwaite"}

@@ -242,3 +242,76 @@ def test_a_copy_of_a_term_in_any_unit_leaves_its_covariate_a_slope(rows, unit):
     coefficient = np.polyfit(rows["x"], rows["score"], 2)[1]
     for average in ("rows", "grid"):
         assert fitted.slopes("x", average=average)["estimate"].item() == pytest.approx(coefficient, rel=1e-6)
+
+
+def test_random_effects_of_a_model_without_them_are_refused(rows):
+    with raises(ValueRangeError, option="random", value=True):
+        ss.fit(rows, "score ~ x").predict({"x": 1.0}, random=True)
+
+
+def test_a_mean_with_random_effects_is_shrunk_towards_all_groups_and_has_no_limits():
+    values = np.array([[1.0, 2.0, 3.0], [4.0, 6.0, 5.0], [9.0, 7.0, 8.0], [2.0, 4.0, 3.0]])
+    table = pd.DataFrame({"group": np.repeat(list("abcd"), 3), "y": values.ravel()})
+    fitted = ss.fit(table, "y ~ 1 + (1|group)", by=())
+    found = fitted.predict({"group": ["a", "c"]}, random=True)
+    # a balanced one-way layout: REML shrinks group means by 1 - MSW / MSB
+    group_means = values.mean(axis=1)
+    within = values.var(axis=1, ddof=1).mean()
+    share = 1 - within / (3 * group_means.var(ddof=1))
+    expected = values.mean() + share * (group_means[[0, 2]] - values.mean())
+    np.testing.assert_allclose(found["estimate"], expected, rtol=1e-6)
+    assert found["group"].tolist() == ["a", "c"]
+    assert found[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_a_grouping_column_that_is_a_variable_too_stands_once():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"week": np.repeat(np.arange(8.0), 4), "y": rng.normal(size=32)})
+    table["y"] += table["week"] + rng.normal(size=8).repeat(4)
+    fitted = ss.fit(table, "y ~ week + (1|week)", by=())
+    found = fitted.predict({"week": [1.0, 6.0]}, random=True)
+    assert found["week"].tolist() == [1.0, 6.0]
+
+
+def test_variables_without_values_have_their_default(rows):
+    rows = rows.assign(site=np.resize(["b", "a", "c"], 90))
+    fitted = ss.fit(rows, "score ~ x + z + site")
+    found = fitted.predict({"x": [0.5, 1.5]})
+    same = fitted.predict({"x": [0.5, 1.5], "z": rows["z"].mean(), "site": "a"})
+    np.testing.assert_allclose(found["z"], [rows["z"].mean()] * 2)
+    assert found["site"].tolist() == ["a", "a"]
+    np.testing.assert_allclose(found[BAND], same[BAND], rtol=RTOL)
+
+
+def test_a_level_that_a_group_lacks_has_no_mean_there():
+    table = pd.DataFrame(
+        {
+            "group": ["g"] * 4 + ["h"] * 4,
+            "site": list("aabb") + list("aacc"),
+            "y": [1.0, 3.0, 5.0, 9.0, 2.0, 4.0, 6.0, 6.5],
+        }
+    )
+    fitted = ss.fit(table, "y ~ site", by="group")
+    with warns(column="site"):
+        found = fitted.predict({"site": ["a", "b"]})
+    assert found[["group", "site"]].to_numpy().tolist() == [["g", "a"], ["g", "b"], ["h", "a"], ["h", "b"]]
+    np.testing.assert_allclose(found["estimate"], [2.0, 7.0, 3.0, np.nan])
+    assert found["std_error"].isna().tolist() == [False, False, False, True]
+
+
+def test_values_of_a_column_that_is_not_in_the_model_are_refused(rows):
+    with raises(ValueRangeError, option="at", column="centre", choices=("x", "z")):
+        ss.fit(rows, "score ~ x + z").predict({"x": 1.0, "centre": 3})
+
+
+def test_a_covariate_that_does_not_vary_in_a_group_has_no_slope_there(rows):
+    rows = rows.assign(group=["a", "b"] * 45)
+    rows.loc[rows["group"] == "a", "x"] = 1.0
+    with warns(option="formula", column="term"):
+        fitted = ss.fit(rows, "score ~ x + z", by="group", errors="hc3")
+    with warns(column="x"):
+        found = fitted.slopes("x").set_index("group")["estimate"]
+    b = rows[rows["group"] == "b"]
+    expected = np.linalg.lstsq(np.column_stack([np.ones(45), b["x"], b["z"]]), b["score"], rcond=None)[0][1]
+    assert np.isnan(found["a"])
+    assert found["b"] == pytest.approx(expected, rel=1e-6)

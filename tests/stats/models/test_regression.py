@@ -1,12 +1,16 @@
 """Coefficients against R, and what regress does with frames and options."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import LINEAR, assert_columns_equal, logit_model, rows_of
-from tests_support import default_numbers_and_flags, warns_too
+from tests_support import default_numbers_and_flags, raises, warns, warns_too
 
 import salstats as ss
+from salstats.errors import ValueRangeError
+from salstats.stats.models.regression import n_coefficient_rows
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -186,3 +190,36 @@ def test_options_that_are_left_out_have_the_documented_numbers():
         "overall": False,
         "reml": True,
     }
+
+
+def test_marginal_effects_are_not_exponentiated(drawn_table):
+    with raises(ValueRangeError, option="exponentiate", value=True):
+        ss.regress(drawn_table, "hit ~ prob", by=(), effects="marginal", exponentiate=True)
+
+
+def test_a_group_without_estimates_has_a_row_of_nan_for_each_term():
+    rows = pd.DataFrame({"site": list("aaaabbbb"), "x": np.arange(8.0) ** 2, "y": np.arange(8.0) % 3})
+    rows.loc[rows["site"] == "a", "y"] = np.nan
+    with warns(option=None, column="estimate"):
+        table = ss.regress(rows, "y ~ x", by="site", errors="classical")
+    assert table[["site", "term"]].to_numpy().tolist() == [
+        [site, term] for site in "ab" for term in ("(Intercept)", "x")
+    ]
+    estimates = table[["estimate", "std_error", "df", "p_value", "conf_low", "conf_high"]]
+    assert estimates.isna().all(axis=1).tolist() == [True, True, False, False]
+    assert estimates.iloc[2:].notna().all(axis=None)
+    assert table["n"].tolist() == [0, 0, 4, 4]
+
+
+@pytest.mark.parametrize(("absent", "n_rows"), [(None, [4, 4]), ("a", [2, 4])])
+def test_a_model_has_a_row_for_each_term_of_each_part_or_of_one_without_estimates(absent, n_rows):
+    random = np.random.default_rng(0)
+    y = np.where(random.uniform(size=120) < 0.2, 0.0, random.uniform(0.1, 0.9, size=120))
+    rows = pd.DataFrame({"site": ["a", "b"] * 60, "x": random.uniform(size=120), "y": y})
+    rows.loc[rows["site"] == absent, "y"] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = ss.fit(rows, "y ~ x", by="site", family="zero-one-inflated-beta", errors="classical")
+        table = fit.tidy()
+    assert [n_coefficient_rows(model) for model in fit.models] == n_rows
+    assert table.groupby("site").size().tolist() == n_rows

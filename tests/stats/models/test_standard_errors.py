@@ -12,7 +12,10 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.errors import ColumnName, ColumnValue
-from salstats.stats.models.standard_errors import standard_errors_of_combinations
+from salstats.stats.models.standard_errors import (
+    correlation_of_combinations,
+    standard_errors_of_combinations,
+)
 
 # both sides solve by QR in double precision
 LINEAR_RTOL = 1e-10
@@ -233,3 +236,31 @@ def test_rows_of_one_unit_have_estimates_without_errors(errors):
     found = ss.regress(rows, "score ~ x", errors=errors, unit="patient")
     np.testing.assert_allclose(found["estimate"], np.polyfit(x, rows["score"], 1)[::-1])
     assert found[["std_error", "df", "statistic", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_classical_errors_share_one_variance_of_residuals():
+    rng = np.random.default_rng(11)
+    rows = pd.DataFrame({"x": rng.normal(size=25), "y": rng.normal(size=25)})
+    fit = ss.fit(rows, "y ~ x", errors="classical")
+    matrix = np.column_stack([np.ones(25), rows["x"]])
+    residuals = rows["y"] - matrix @ np.linalg.lstsq(matrix, rows["y"], rcond=None)[0]
+    covariance = (residuals**2).sum() / 23 * np.linalg.inv(matrix.T @ matrix)
+    terms = fit.tidy()
+    np.testing.assert_allclose(terms["std_error"], np.sqrt(np.diag(covariance)), rtol=LINEAR_RTOL)
+    assert terms["df"].tolist() == [23, 23]
+    means = fit.predict({"x": [-1.0, 0.0, 2.0]})
+    at = np.array([[1.0, -1.0], [1.0, 0.0], [1.0, 2.0]])
+    np.testing.assert_allclose(means["std_error"], np.sqrt(np.diag(at @ covariance @ at.T)), rtol=LINEAR_RTOL)
+    assert means["df"].tolist() == [23, 23, 23]
+
+
+def test_correlations_of_combinations_are_those_of_their_covariance():
+    rng = np.random.default_rng(12)
+    rows = pd.DataFrame({"x": rng.uniform(1, 2, size=25), "y": rng.normal(size=25)})
+    fit = ss.fit(rows, "y ~ x", errors="classical")
+    # of the intercept and of the means at 1 and 1.5: the variance of residuals cancels
+    at = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.5]])
+    matrix = np.column_stack([np.ones(25), rows["x"]])
+    covariance = at @ np.linalg.inv(matrix.T @ matrix) @ at.T
+    expected = covariance / np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    np.testing.assert_allclose(correlation_of_combinations(fit.models[0], at), expected, rtol=LINEAR_RTOL)
