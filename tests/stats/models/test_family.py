@@ -3,6 +3,7 @@
 import numpy as np
 from tests_support import raises
 
+from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import (
     NotEstimableError,
     estimable_column_positions,
@@ -48,3 +49,9 @@ def test_leverages_are_the_diagonal_of_the_hat_matrix():
     gram_inverse = np.linalg.inv(matrix.T @ matrix)
     np.testing.assert_allclose(decomposition.gram_inverse, gram_inverse, rtol=1e-12)
     np.testing.assert_allclose(decomposition.leverage, np.diag(matrix @ gram_inverse @ matrix.T), rtol=1e-12)
+
+
+def test_families_with_the_identity_as_link_are_linear():
+    linear = {name for name, family in FAMILIES.items() if family.is_linear}
+    assert GAUSSIAN.is_linear
+    assert linear.isdisjoint({"binomial", "fractional", "beta"})

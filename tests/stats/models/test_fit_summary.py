@@ -8,6 +8,7 @@ import statsmodels.formula.api as smf
 from scipy.stats import t
 
 import salstats as ss
+from salstats.stats.models.fit_summary import decimals_for_four_digits
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 #: Lines of R's `summary()` for `lm` and `glm(family = binomial)` of the same rows, without marks.
@@ -213,3 +214,12 @@ def test_likelihoods_and_groups_of_mixed_models_are_printed(scores, reml):
         numbers = [f"{glance[name]:.1f}" for name in names[:-1]] + [f"{glance['df_residual']:.0f}"]
         assert " ".join(numbers) in lines
         assert lines[lines.index(" ".join(numbers)) - 1] == "AIC BIC logLik deviance df.resid"
+
+
+@pytest.mark.parametrize(
+    ("number", "decimals"),
+    [(0.01234, 5), (0.5, 4), (1.0, 3), (12.34, 2), (123.4, 1), (12345.0, 1)]
+    + [(0.0, 1), (-2.0, 1), (np.nan, 1), (np.inf, 1)],
+)
+def test_numbers_have_decimals_for_four_digits_and_at_least_one(number, decimals):
+    assert decimals_for_four_digits(number) == decimals

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
+from salstats.errors import ColumnError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -82,3 +84,30 @@ def test_readers_are_fixed_unless_they_have_a_random_effect_of_their_own(random_
         assert coefficients["inference_to"].eq("these readers").all()
     else:
         assert "inference_to" not in coefficients or coefficients["inference_to"].isna().all()
+
+
+@pytest.mark.parametrize("name", ["formula", "reference"])
+def test_a_grouping_column_with_the_name_of_a_column_of_the_result_is_refused(name):
+    rows = pd.DataFrame(
+        {name: list("aaabbb"), "x": [1.0, 2, 4, 1, 3, 4], "y": [0.1, 0.5, 0.2, 0.6, 0.4, 0.3]}
+    )
+    with raises(ColumnError, option="by"):
+        ss.regress(rows, "y ~ x", by=name)
+
+
+def test_categories_of_a_grouping_column_are_kept_in_their_order():
+    tasks = pd.Categorical(list("aaabbb"), ["b", "a"], ordered=True)
+    rows = pd.DataFrame({"task": tasks, "x": [1.0, 2, 4, 1, 3, 4], "y": [0.1, 0.5, 0.2, 0.6, 0.4, 0.3]})
+    found = ss.regress(rows, "y ~ x", by="task", errors="classical", overall=True)
+    assert found["task"].drop_duplicates().tolist() == ["b", "a", "Overall"]
+    assert found["task"].cat.categories.tolist() == ["b", "a", "Overall"]
+    assert found["task"].cat.ordered
+
+
+def test_coefficients_are_named_after_the_part_of_the_model():
+    random = np.random.default_rng(0)
+    y = np.where(random.uniform(size=60) < 0.2, 0.0, random.uniform(0.1, 0.9, size=60))
+    rows = pd.DataFrame({"x": random.uniform(size=60), "y": y})
+    inflated = ss.fit(rows, "y ~ x", family="zero-one-inflated-beta", errors="classical").models[0]
+    assert inflated.coefficient_names == ["mean: (Intercept)", "mean: x", "zero: (Intercept)", "zero: x"]
+    assert ss.fit(rows, "y ~ x", errors="classical").models[0].coefficient_names == ["(Intercept)", "x"]

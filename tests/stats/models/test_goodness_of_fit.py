@@ -8,7 +8,7 @@ from regression_oracle import LINEAR, logit_model, rows_of
 from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError
+from salstats.errors import ColumnError, ValueRangeError
 
 # double precision on both sides; adj.r.squared near zero loses three digits to cancellation
 RTOL = 1e-10
@@ -159,3 +159,8 @@ def test_a_column_that_would_be_overwritten_is_refused(drawn_table):
 
 def test_options_that_are_left_out_have_the_documented_numbers():
     assert default_numbers_and_flags(ss.fit_statistics) == {"overall": False, "reml": True}
+
+
+def test_rows_of_two_models_are_not_augmented(drawn_table):
+    with raises(ValueRangeError, option="overall", value=True):
+        ss.fit(drawn_table, "iou ~ prob", by="task", overall=True).augment()

@@ -271,6 +271,8 @@ def test_a_grouping_column_that_is_a_variable_too_stands_once():
     fitted = ss.fit(table, "y ~ week + (1|week)", by=())
     found = fitted.predict({"week": [1.0, 6.0]}, random=True)
     assert found["week"].tolist() == [1.0, 6.0]
+    # numbers of the model, not objects as given
+    assert found["week"].dtype == np.float64
 
 
 def test_variables_without_values_have_their_default(rows):

@@ -57,3 +57,10 @@ def test_heights_within_a_hundredth_of_the_range_are_interpolated_as_in_r():
     # With a range of 909.9 the last fitted value before the end is 9.06.
     shorter = smooth_curve(np.append(-900.0, dense), np.sin(np.append(-900.0, dense))).height
     assert np.abs(np.diff(shorter[1:-1], 2)).max() > 1e-6
+
+
+@pytest.mark.parametrize(("x", "n_heights"), [([1, 2, 1, 2, 2], 0), ([1, 2, 1, 3, 2], 3)])
+def test_a_smooth_curve_needs_three_distinct_values(x, n_heights):
+    curve = smooth_curve(np.array(x, dtype=float), np.arange(5.0))
+    assert curve.height.shape == (n_heights,)
+    assert curve[0].tolist() == [1, 2, 3][:n_heights]

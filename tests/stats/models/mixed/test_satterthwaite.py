@@ -1,10 +1,11 @@
 """Tests with Satterthwaite's degrees of freedom against R's lmerTest."""
 
 import numpy as np
+import pytest
 from lme4_oracle import r_rows
 
 from salstats.stats.models.mixed.linear_mixed_model import fit_mixed
-from salstats.stats.models.mixed.satterthwaite import satterthwaite_df, satterthwaite_f
+from salstats.stats.models.mixed.satterthwaite import _f_denominator_df, satterthwaite_df, satterthwaite_f
 
 
 def _contrasts(model, row):
@@ -42,3 +43,19 @@ def test_combinations_that_repeat_others_add_nothing(slopes):
         satterthwaite_f(found, twice)[:2], satterthwaite_f(found, once)[:2], rtol=1e-10
     )
     assert np.isnan(satterthwaite_f(found, np.zeros((1, 3))).statistic)
+
+
+@pytest.mark.parametrize(
+    ("df", "expected"),
+    [
+        ([1.5], 1.5),
+        ([1.5, 1.5], 1.5),
+        # a squared t has no finite expectation at 2 degrees of freedom or fewer
+        ([2.0, 9.0], 2.0),
+        ([1.5, 9.0], 2.0),
+        # expectations 2 and 4 / 3, whose mean is that of F at 5: 5 / 3
+        ([4.0, 8.0], 5.0),
+    ],
+)
+def test_denominator_degrees_of_freedom_are_those_of_the_mean_of_squared_t_values(df, expected):
+    np.testing.assert_allclose(_f_denominator_df(np.array(df)), expected, rtol=1e-12)
