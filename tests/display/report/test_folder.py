@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import plotnine as p9
 from report_text import files, page_text
 from tests_support import raises
 
@@ -98,3 +99,19 @@ def test_a_name_that_is_no_text_stands_in_a_report_as_escapes(tmp_path):
     write(tmp_path / "out", provenance=(("Input", "nu\udcff.csv"),))
     listed = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
     assert listed["provenance"] == {"Input": "nu\udcff.csv"}
+
+
+def test_each_page_of_a_figure_has_its_files_beside_those_of_the_tables(tmp_path):
+    frame = ss.describe(ss.datasets.load_simulated(), by=["metric", "method"])
+    points = p9.ggplot(frame, p9.aes("mean", "sd")) + p9.geom_point() + p9.theme(figure_size=(2, 1))
+    figure = ReportItem("spread", "Figure 1", "Spread", (points, points), frame, caption="Two pages.")
+    table = ReportItem("description", "Table 1", "Scores", ss.table_describe(frame), frame)
+    report = Report("First", (Section("cases", "Cases", items=(figure, table)),), (), ())
+    with FigureJobs(1) as jobs:
+        assert write_folder_collecting_warnings(report, tmp_path / "out", jobs, progress=False) == []
+    drawn = {name for name in files(tmp_path / "out") if name.startswith("figures/")}
+    assert len(drawn) == 4
+    assert {Path(name).suffix for name in drawn} == {".pdf", ".png"}
+    listed = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))["files"]
+    assert drawn <= set(listed)
+    assert {"frames/spread.csv", "frames/description.csv", "tables/description.csv"} <= set(listed)
