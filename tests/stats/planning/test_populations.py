@@ -155,3 +155,12 @@ def test_a_unit_brings_all_its_pairs():
             rows = slice(pilot.first_pairs[unit], pilot.first_pairs[unit] + pilot.unit_sizes[unit])
             np.testing.assert_array_equal(pairs.method_scores[there], pilot.method_scores[rows])
             np.testing.assert_array_equal(pairs.reference_scores[there], pilot.reference_scores[rows])
+
+
+def test_a_study_has_two_scores_for_each_pair_of_its_units_on_average():
+    # units of 1, 2 and 3 pairs: 2 on average
+    units = np.repeat([0, 1, 2], [1, 2, 3])
+    own, other = np.linspace(0.2, 0.4, 6), np.linspace(0.3, 0.6, 6) ** 2
+    pilot = Pilot.from_pairs(own, other, units, np.arange(6))
+    moved = move_pilot(pilot, "difference", -0.05, "iou")
+    assert StudySampler(moved, 7, 1).mean_n_scores == 2 * 7 * 2
