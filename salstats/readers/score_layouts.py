@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.coded_text import TEXT, is_arrow_text_dictionary
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_as_text
@@ -476,9 +476,6 @@ def check_required_identifiers_are_filled(
         if name not in frame.columns:
             continue
         empty = frame[name].isna().to_numpy()
-        # in an Arrow dictionary, empty cells are missing already
-        if name not in ALL_OR_NONE_IDENTIFIERS and not is_arrow_text_dictionary(frame[name]):
-            empty = empty | frame[name].eq("").to_numpy()
         if empty.any() and not (name in ALL_OR_NONE_IDENTIFIERS and empty.all()):
             position = int(np.flatnonzero(empty)[0])
             raise ColumnError(
