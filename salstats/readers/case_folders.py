@@ -396,8 +396,10 @@ def _warn_of_true_masks_or_predictions_unmatched(
         missing_by_source[str(folder)] = _names_of_true_masks_without_prediction(files_of_task, truth, tasks)
     _warn_of_true_masks_without_prediction(missing_by_source, truth, tasks)
     _warn_of_findings_taken_for_absent(files, tasks)
-    for masks in files.masks_of_readers.values():
-        _warn_of_findings_unmarked_by_reader(masks, files, tasks)
+    for reader, masks in files.masks_of_readers.items():
+        # points have no names of readers, so none of them is by a reader with a name
+        points = files.points if reader is None else None
+        _warn_of_findings_unmarked_by_reader(masks, points, truth, tasks)
 
 
 def _warn_of_findings_taken_for_absent(files: _StudyFiles, tasks: Collection[str]) -> None:
@@ -424,18 +426,21 @@ def _warn_of_findings_taken_for_absent(files: _StudyFiles, tasks: Collection[str
 
 
 def _warn_of_findings_unmarked_by_reader(
-    reader_masks: ValuesByCaseAndTask, files: _StudyFiles, tasks: Collection[str]
+    reader_masks: ValuesByCaseAndTask,
+    reader_points: ValuesByCaseAndTask | None,
+    truth: ValuesByCaseAndTask,
+    tasks: Collection[str],
 ) -> None:
     """Warn of findings that a reader did not mark, and of cases with findings that the reader has no mask of.
 
-    Findings that are marked by a point are left out.
+    Findings that the reader marked by a point are left out.
     """
     missed = []
     unseen = []
-    for case, true_mask_of_task in sorted(files.truth.values.items()):
+    for case, true_mask_of_task in sorted(truth.values.items()):
         tasks_with_point: set[str] = set()
-        if files.points is not None:
-            tasks_with_point = set(files.points.values.get(case, ()))
+        if reader_points is not None:
+            tasks_with_point = set(reader_points.values.get(case, ()))
         for task, true_mask in true_mask_of_task.items():
             is_marked = task in tasks_with_point or task in reader_masks.values.get(case, ())
             if task not in tasks or is_marked or not area(true_mask):
@@ -446,7 +451,7 @@ def _warn_of_findings_unmarked_by_reader(
                 unseen.append(case)
     if missed:
         warn(
-            f"{reader_masks.file}: {len(missed)} masks of {files.truth.file} have no counterpart "
+            f"{reader_masks.file}: {len(missed)} masks of {truth.file} have no counterpart "
             f"({quoted(missed)}), and as these cases have masks of other tasks, nothing counts as drawn",
             hint="add the mask if one was forgotten; an empty mask says that nothing was drawn",
             column="task",
@@ -456,7 +461,7 @@ def _warn_of_findings_unmarked_by_reader(
     if unseen:
         unseen = list(dict.fromkeys(unseen))
         warn(
-            f"{reader_masks.file}: {len(unseen)} of {len(files.truth.values)} cases in {files.truth.file} "
+            f"{reader_masks.file}: {len(unseen)} of {len(truth.values)} cases in {truth.file} "
             f"have no mask ({quoted(unseen)}), so that their scores are undefined",
             hint="an empty mask says that nothing was drawn",
             column="case",

@@ -334,6 +334,16 @@ class TestOtherSources:
         scores = ss.score(study).set_index(["case", "metric"])["score"]
         assert scores["a b"].to_dict() == {"iou": 1.0, "hit": 1.0}
 
+    def test_points_without_a_readers_name_are_not_by_a_reader_with_one(self, folders):
+        for case in ("c.1", "图像"):
+            save_mask(folders / "R1" / f"{case}.png", mask_of(case))
+        points = folders / "points.json"
+        points.write_text(json.dumps({"a b": {"finding": [[5, 3]]}}))
+        # people without names marked this finding by their point
+        read(folders, human=folders / "R1", points=points)
+        with warns(column="case", value=["a b"], path=folders / "R1"):
+            read(folders, human={"R1": folders / "R1"}, points=points)
+
     def test_readers_make_a_consensus(self, folders):
         for reader, case in (("R1", "c.1"), ("R2", "c.1"), ("R3", "a b")):
             save_mask(folders / reader / "c.1.png", mask_of(case))
