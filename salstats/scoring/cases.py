@@ -324,7 +324,7 @@ class _TaskOfCase:
             return self.contents[series].prob
         return _NAN
 
-    def outside_slice_reason(self, series: Series, rule: ScoreRule) -> str | None:
+    def reason_series_is_outside_slice(self, series: Series, rule: ScoreRule) -> str | None:
         """Return the reason why a series lies outside the slice; None if it is inside."""
         if rule.slice != PREDICTED_POSITIVE:
             return None
@@ -391,7 +391,7 @@ def _series_rows(
     content = task_of_case.contents.get(series)
     setting = rule.mask_settings[task_of_case.task, series]
     comparison = PredictionTruthComparison(content, task_of_case.finding, setting, rule)
-    outside_reason = task_of_case.outside_slice_reason(series, rule)
+    outside_reason = task_of_case.reason_series_is_outside_slice(series, rule)
     metrics = [METRICS[name] for name in rule.metrics]
     row_columns = {
         **row_identifiers(task_of_case.case, task_of_case.task, series),

@@ -166,11 +166,11 @@ def scores_of_saliency_methods(scores: pd.DataFrame, metrics: Sequence[str] | No
                 column=column,
                 rows=row_numbers[is_empty].tolist(),
             )
-    _warn_if_seeds_of_method_differ(compared_scores)
+    _warn_if_method_has_other_seeds_in_some_cells(compared_scores)
     return compared_scores
 
 
-def _warn_if_seeds_of_method_differ(scores: pd.DataFrame) -> None:
+def _warn_if_method_has_other_seeds_in_some_cells(scores: pd.DataFrame) -> None:
     """Warn once where the means of a method are over other seeds in one cell than in another."""
     if "seed" not in scores.columns:
         return

@@ -45,8 +45,8 @@ from salstats.studies.saporta2022.release import read_released_scores_or_feature
 from salstats.studies.saporta2022.replicates import (
     REPLICATE_ITEMS,
     bootstrap_replicates_of_iou_and_hits,
+    needs_met_by_replicates,
     read_replicates,
-    replicate_needs,
 )
 from salstats.studies.saporta2022.score_slices import (
     TABLE_NEED_BY_NEED,
@@ -248,7 +248,7 @@ def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
                 ),
             )
     replicates = read_replicates(options.bootstrap)
-    return OpenedStudy(REPLICATE_ITEMS, replicate_needs(replicates), lambda: replicates)
+    return OpenedStudy(REPLICATE_ITEMS, needs_met_by_replicates(replicates), lambda: replicates)
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:

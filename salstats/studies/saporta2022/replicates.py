@@ -225,7 +225,7 @@ def _decrease_of_replicates_from_people(replicates: pd.DataFrame, metric: str) -
     )
 
 
-def replicate_needs(replicates: pd.DataFrame) -> frozenset[Need]:
+def needs_met_by_replicates(replicates: pd.DataFrame) -> frozenset[Need]:
     """Return the needs of `REPLICATE_ITEMS` that the replicates meet."""
     met: set[Need] = set()
     for metric, rows in replicates.groupby("metric"):

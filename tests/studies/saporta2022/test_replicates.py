@@ -22,8 +22,8 @@ from salstats.studies.saporta2022.replicates import (
     REPLICATE_ITEMS,
     decreases_with_limits_by_task_and_method,
     means_with_limits_by_metric_task_and_method,
+    needs_met_by_replicates,
     read_replicates,
-    replicate_needs,
 )
 from salstats.studies.saporta2022.study_frames import StudyInference
 
@@ -199,10 +199,10 @@ def test_decreases_need_people_and_a_method_of_the_same_metric():
     cam = replicates_of("cam", np.full(40, 0.6))
     iou_item, hit_item = REPLICATE_ITEMS[1:]
     both = pd.concat([human, cam], ignore_index=True)
-    assert replicate_needs(both) == set(iou_item.needs)
-    assert replicate_needs(both.assign(metric="hit")) == set(hit_item.needs)
-    assert replicate_needs(pd.concat([human, cam.assign(metric="hit")])) == set()
-    assert replicate_needs(cam) == replicate_needs(human) == set()
+    assert needs_met_by_replicates(both) == set(iou_item.needs)
+    assert needs_met_by_replicates(both.assign(metric="hit")) == set(hit_item.needs)
+    assert needs_met_by_replicates(pd.concat([human, cam.assign(metric="hit")])) == set()
+    assert needs_met_by_replicates(cam) == needs_met_by_replicates(human) == set()
 
 
 def test_frames_and_files_lacking_a_column_or_naming_no_task_are_errors(tmp_path):
