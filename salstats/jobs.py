@@ -54,7 +54,7 @@ def results_by_batch(
     from joblib.externals.loky.process_executor import TerminatedWorkerError
     from joblib.parallel import get_active_backend
 
-    _check_jobs(jobs)
+    _check_jobs_none_positive_or_minus_one(jobs)
     if jobs is not None:
         # more processes than items would have nothing to do
         jobs = min(jobs, max(1, len(items)))
@@ -89,7 +89,7 @@ def results_by_batch(
     return results
 
 
-def _check_jobs(jobs: object) -> None:
+def _check_jobs_none_positive_or_minus_one(jobs: object) -> None:
     """Raise ValueRangeError unless `jobs` is None, -1 or a whole number of at least 1."""
     if jobs is None:
         return

@@ -273,7 +273,7 @@ def run_scoring_against_gaze(run: CommandRun, source: Source) -> None:
     if recordings_file is not None:
         _write_result_frame(recordings, recordings_file, run)
     run.deliver(frame)
-    print_fixation_counts(recordings)
+    print_used_recordings_and_total_fixation_counts(recordings)
     print_defined_gaze_score_counts(frame)
 
 
@@ -364,7 +364,7 @@ def _names_without_missing(names: Iterable[object]) -> list[str]:
     return [str(name) for name in names if name == name]
 
 
-def print_fixation_counts(recordings: "pd.DataFrame") -> None:
+def print_used_recordings_and_total_fixation_counts(recordings: "pd.DataFrame") -> None:
     """Write on stderr how many recordings and fixations were used, and how many of these lie outside."""
     used_recordings = recordings[recordings["used"]]
     counts = used_recordings[["n_fixations", "n_outside", "n_zero", "n_overlapping"]].sum().astype(int)

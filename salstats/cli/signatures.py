@@ -399,7 +399,7 @@ def _accepting_none(
     """Return a conversion that reads the text `none` where the parameter takes None."""
     takes_none = type(None) in _types_in_union(parameter.annotation)
 
-    def convert_or_set_to_none(typed: Any) -> Any:
+    def convert_or_set_to_none_marker(typed: Any) -> Any:
         if parameter.name == "by" and typed == ["none"]:
             # no groups: `by=()`, which is not the default
             return ()
@@ -413,7 +413,7 @@ def _accepting_none(
             return None
         return SET_TO_NONE
 
-    return convert_or_set_to_none
+    return convert_or_set_to_none_marker
 
 
 def _types_in_union(annotation: Any) -> list[Any]:

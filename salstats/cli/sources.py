@@ -82,7 +82,7 @@ def read_scores(run: CommandRun) -> "pd.DataFrame":
     return ss.read_scores([run.path, *reading.pop("also", [])], **reading)
 
 
-def read_scores_or_table(run: CommandRun) -> "pd.DataFrame":
+def read_scores_if_score_options_else_table(run: CommandRun) -> "pd.DataFrame":
     """Read files of scores where options of these are given, else any tidy table."""
     import salstats as ss
 
@@ -232,7 +232,7 @@ class Source:
 
 _FILE = "CSV, TSV, Parquet or XLSX file."
 SCORES = Source("SCORES", _FILE, _score_reading_options, read_scores)
-TABLE = Source("SCORES", _FILE, _score_reading_options, read_scores_or_table)
+TABLE = Source("SCORES", _FILE, _score_reading_options, read_scores_if_score_options_else_table)
 STUDY = Source(
     "STUDY",
     "Folder of maps and annotations, unless --maps, --masks and --truth name theirs.",

@@ -549,7 +549,7 @@ def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[s
 
 def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
     """Return the test behind P values and the procedure that adjusted them, "" without P values."""
-    source = p_value_source_text(estimates, labels)
+    source = p_value_test_text(estimates, labels)
     if not source:
         return ""
     if estimates.has_adjusted_p_values:
@@ -557,7 +557,7 @@ def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
     return f"{source}; not adjusted for multiple tests."
 
 
-def p_value_source_text(estimates: Estimates, labels: Labels | None = None) -> str:
+def p_value_test_text(estimates: Estimates, labels: Labels | None = None) -> str:
     """Return the test behind P values, "" where there are none: "P values: two-sided t test".
 
     Where there are several tests, `labels` name the metrics that have each.

@@ -264,7 +264,7 @@ def _curve_frame(
     options = _with_probability_and_black_of_network(options, network)
     is_folder = isinstance(maps, str | os.PathLike)
     if is_folder:
-        _check_network_and_absent_targets_method(network, labels)
+        _require_network_reject_targets_and_method(network, labels)
     module = model.open() if isinstance(model, Network) else model
     if network is not None and is_folder:
         folder_maps = stored_maps_of_network(network, module, images, maps, labels.cases, labels.tasks)
@@ -280,7 +280,7 @@ def _curve_frame(
     )
 
 
-def _check_network_and_absent_targets_method(network: Network | None, labels: _ImageLabels) -> None:
+def _require_network_reject_targets_and_method(network: Network | None, labels: _ImageLabels) -> None:
     """Raise SalstatsError for maps of a folder without a Network, or with targets or a method given."""
     if network is None:
         raise SalstatsError(

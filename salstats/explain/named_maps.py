@@ -102,7 +102,7 @@ def _one_nonempty_name_per_image(names: Sequence[Any], n_images: int, option: st
     return [str(name) for name in names]
 
 
-def maps_of_each_image_and_method(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]:
+def maps_of_each_image_and_method(maps: Any, method: str | None, image_keys: ImageKeys) -> list[ImageMap]:
     """Return the maps of each image and method, image by image; an error names case and method."""
     if isinstance(maps, Mapping):
         if method is not None:
@@ -116,7 +116,7 @@ def maps_of_each_image_and_method(maps: Any, method: str | None, keys: ImageKeys
         maps_by_method = maps
     else:
         maps_by_method = {DEFAULT_METHOD if method is None else method: maps}
-    n_images = len(keys.cases)
+    n_images = len(image_keys.cases)
     for name, method_maps in maps_by_method.items():
         if len(method_maps) != n_images:
             raise ShapeError(
@@ -136,7 +136,8 @@ def maps_of_each_image_and_method(maps: Any, method: str | None, keys: ImageKeys
                 check_saliency(saliency)
             except SalstatsError as error:
                 raise error.prefixed(
-                    f"{keys.text(image)}, method {name}: ", value=(keys.key(image), str(name))
+                    f"{image_keys.text(image)}, method {name}: ",
+                    value=(image_keys.key(image), str(name)),
                 ) from error
             checked.append(ImageMap(image, Series(str(name)), saliency))
     return checked
@@ -185,7 +186,7 @@ class FolderMaps:
     def cases(self) -> Iterator[ImagesAndMaps]:
         """Yield the cases, one read at a time."""
         for case, rows in self.rows_by_case.items():
-            yield _images_and_maps_of_case(case, self.images[case], self.network, self.outputs, rows)
+            yield _case_image_per_task_and_maps(case, self.images[case], self.network, self.outputs, rows)
 
 
 def stored_maps_of_network(
@@ -277,7 +278,7 @@ def _is_made_by(series: Series, network: Network) -> bool:
     return network.seed is None or str(network.seed) == series.seed
 
 
-def _images_and_maps_of_case(
+def _case_image_per_task_and_maps(
     case: str, image: Any, network: Network, outputs: Mapping[str, int], rows: list[MapRow]
 ) -> ImagesAndMaps:
     """Read a case of a map folder, and lay its maps on the network's input; maps are in the order of tasks.

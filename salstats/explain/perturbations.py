@@ -113,7 +113,7 @@ def run_rise(request: Request) -> RawAttributions:
     expected_count = request.options["keep"] * request.options["n_masks"]
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
 
-    def mask_means(
+    def masks_mean_weighted_by_target_probability(
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
     ) -> torch.Tensor:
         """Return the masks' mean weighted by the probability of each target, (targets, height, width)."""
@@ -134,7 +134,7 @@ def run_rise(request: Request) -> RawAttributions:
         maps = total.cpu().double() / expected_count
         return maps.reshape(-1, height, width)
 
-    return request.maps_of_all_images(mask_means)
+    return request.maps_of_all_images(masks_mean_weighted_by_target_probability)
 
 
 def masks_and_outputs(

@@ -203,7 +203,7 @@ def explain(
     smooth = checked_filter_side_odd_or_even(arguments.pop("smooth"))
     method_options = options_with_defaults(record, arguments)
     model = _model_taking_hooks(model, record)
-    _check_layer_options(record, layer, join)
+    _check_layer_options_only_with_layer_method(record, layer, join)
     if isinstance(reshape, str):
         check_choice(reshape, ("vit",), "reshape")
         reshape = VitGrid()
@@ -259,7 +259,9 @@ def explain(
     return saliency
 
 
-def _check_layer_options(record: Method, layer: Layer | None, join: str | None) -> None:
+def _check_layer_options_only_with_layer_method(
+    record: Method, layer: Layer | None, join: str | None
+) -> None:
     """Raise SalstatsError if a method without a layer is given an option about layers."""
     if record.reads_layer:
         return

@@ -131,8 +131,10 @@ def map_path_of(key: MapKey) -> str:
     # a digest of the whole names, as their readable forms may be cut, or differ in upper and lower case only
     names = [str(name or "") for name in checked_key(key)]
     digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
-    series_folder = "_".join(map(_slug, str(key.series).split(":")))
-    return f"{MAPS_FOLDER}/{series_folder}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
+    series_folder = "_".join(map(_file_name_part, str(key.series).split(":")))
+    return (
+        f"{MAPS_FOLDER}/{series_folder}/{_file_name_part(key.case)}_{_file_name_part(key.task)}~{digest}.npy"
+    )
 
 
 def file_inside(folder: Path, path: str, location: str) -> Path:
@@ -432,7 +434,7 @@ def _is_real_scalar_or_bool(value: Any) -> bool:
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
-def _slug(name: str) -> str:
+def _file_name_part(name: str) -> str:
     """Return a name as a part of a file's name: ASCII letters, digits and `._+-`, at most 40 characters.
 
     It has no dot or dash at its beginning and no dot at its end, and is "x" if nothing is left. A name that

@@ -124,7 +124,7 @@ def _header_and_rows(
                     raise InputFileError(
                         f"{file}, line {blank_line}: a blank line with data below it",
                         hint="remove it, or split the file where a second table begins",
-                        rows=_data_row_of_line_if_any(blank_line),
+                        rows=_data_row_of_line_empty_for_header(blank_line),
                         path=file,
                     )
                 rows.append(row)
@@ -141,13 +141,13 @@ def _header_and_rows(
             f"{file}, line {first_line_of_row}: a quotation mark is left open or stands inside a quoted "
             f"cell ({error})",
             hint='close it, or write it doubled ("")',
-            rows=_data_row_of_line_if_any(first_line_of_row),
+            rows=_data_row_of_line_empty_for_header(first_line_of_row),
             path=file,
         ) from error
     return rows
 
 
-def _data_row_of_line_if_any(line: int) -> list[int]:
+def _data_row_of_line_empty_for_header(line: int) -> list[int]:
     """Return the index of the data row in a line, if each row is one line; an empty list for the header."""
     if line < 2:
         return []
@@ -203,7 +203,7 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
             hint=hint,
             option="encoding",
             value=encoding,
-            rows=_data_row_of_line_if_any(line),
+            rows=_data_row_of_line_empty_for_header(line),
             path=file,
         ) from error
     except (LookupError, UnicodeError) as error:
@@ -225,7 +225,7 @@ def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
             hint=hint,
             option="encoding",
             value=encoding,
-            rows=_data_row_of_line_if_any(line),
+            rows=_data_row_of_line_empty_for_header(line),
             path=file,
         )
     return text

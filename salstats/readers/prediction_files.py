@@ -175,14 +175,16 @@ def source_by_series(sources: Sources | None, method: str, option: str) -> dict[
     return {series_of_method_model_seed_text(name, option): path for name, path in sources.items()}
 
 
-def series_of_method_model_seed_text(name: str, option: str) -> Series:
-    """Return the series with the name method[:model[:seed]]; raise for another form, and for `human`."""
-    fields = str(name).split(":")
+def series_of_method_model_seed_text(series_text: str, option: str) -> Series:
+    """Return the series of a text method[:model[:seed]]; raise for another form, and for `human`."""
+    fields = str(series_text).split(":")
     if len(fields) > 3 or not all(field.strip() for field in fields):
-        raise SalstatsError(Setting(option, name), " must be method, method:model or method:model:seed")
+        raise SalstatsError(
+            Setting(option, series_text), " must be method, method:model or method:model:seed"
+        )
     if fields[0] == HUMAN:
         raise SalstatsError(
-            Setting(option, name),
+            Setting(option, series_text),
             f": {HUMAN!r} is the method of people, whose files have options of their own",
             hint="name the method",
         )

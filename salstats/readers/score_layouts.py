@@ -280,7 +280,7 @@ def arrange_scores(
     table = renamed_with_case_and_patient(table, layout, joined_columns)
     score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
-    _warn_of_columns_that_name_a_method(table, score_columns, remaining_cells)
+    _warn_of_covariates_with_method_in_name(table, score_columns, remaining_cells)
     identifiers = table.with_cells(remaining_cells).typed_frame(layout.case_columns, coded=True)
     frames = [identifiers]
     if score_columns:
@@ -324,8 +324,8 @@ def arrange_scores(
     return FileScores(frame[[*leading, *trailing]], row_numbers)
 
 
-def _warn_of_columns_that_name_a_method(
-    table: FileTable, score_columns: Mapping[str, Mapping[str, str | None]], remaining_cells: pd.DataFrame
+def _warn_of_covariates_with_method_in_name(
+    table: FileTable, score_columns: Mapping[str, Mapping[str, str | None]], covariates: pd.DataFrame
 ) -> None:
     """Warn of covariates of a wide file whose names contain one of its methods, as columns of scores do.
 
@@ -333,7 +333,7 @@ def _warn_of_columns_that_name_a_method(
     """
     methods = {(names.get("method") or "").casefold() for names in score_columns.values()} - {""}
     named = []
-    for column in remaining_cells.columns:
+    for column in covariates.columns:
         words = re.split(r"[\s_.:/-]+", column.casefold())
         if len(words) > 1 and methods.intersection(words):
             named.append(column)

@@ -193,10 +193,10 @@ class FileTable:
             return _integers_as_text_with_missing_as_empty(cells)
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
-            doubtful = _doubtful_names(names)
+            doubtful = _distinct_texts_to_check_for_odd_characters(names)
             if any(name.isspace() for name in doubtful):
                 names = names.mask(names.str.strip() == "", "")
-                doubtful = _doubtful_names(names)
+                doubtful = _distinct_texts_to_check_for_odd_characters(names)
         else:
             names = pd.Series(
                 [identifier_or_none_if_date_or_inexact(value) for value in cells], cells.index, object, column
@@ -218,7 +218,7 @@ class FileTable:
         ):
             cells = self.text_with_missing_as_empty(column)
         names = as_arrow_dictionary(cells)
-        if _doubtful_names(sorted_distinct_values(names)):
+        if _distinct_texts_to_check_for_odd_characters(sorted_distinct_values(names)):
             # cells of blanks only are missing
             names = as_arrow_dictionary(self.text_with_missing_as_empty(column))
         return names
@@ -226,7 +226,7 @@ class FileTable:
     def _refuse_invalid_names(self, column: str, names: pd.Series, doubtful_names: Iterable[str]) -> None:
         """Raise ColumnError for the first cell whose name is invalid, among the distinct `doubtful_names`."""
         for name in doubtful_names:
-            reason = _name_problem_or_none(name)
+            reason = _identifier_cell_problem_or_none(name)
             if reason:
                 is_bad = np.array([cell == name for cell in names])
                 raise self._cell_error(is_bad, column, reason, ColumnError)
@@ -543,26 +543,26 @@ def _is_beyond_largest_float(cells: pd.Series, numbers: pd.Series) -> np.ndarray
     return is_too_large
 
 
-def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
-    """Return the distinct names that need a check, see `_DOUBTFUL_NAME`."""
+def _distinct_texts_to_check_for_odd_characters(texts: pd.Index | pd.Series) -> list[str]:
+    """Return the distinct texts that need a check, see `_DOUBTFUL_NAME`."""
     import pyarrow as pa
     from pyarrow import compute
 
     # a quick look at all bytes, after which most columns need no check of each name
-    content = concatenated_bytes_of_texts(names)
+    content = concatenated_bytes_of_texts(texts)
     if not ((content <= _BLANK) | (content > _LAST_PRINTABLE) | (content == _PLUS)).any():
         return []
-    distinct = compute.unique(pa.array(names))
+    distinct = compute.unique(pa.array(texts))
     return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL_NAME)).to_pylist()
 
 
-def _name_problem_or_none(name: str | None) -> str | None:
+def _identifier_cell_problem_or_none(cell_text: str | None) -> str | None:
     """Return why a cell is not a name, as text; None where it is one."""
-    if name is None:
+    if cell_text is None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
-    if _ROUNDED_NUMBER.fullmatch(name):
+    if _ROUNDED_NUMBER.fullmatch(cell_text):
         return "is a number rounded by a spreadsheet; write all its digits in the file"
-    problem = invisibility_text(name)
+    problem = invisibility_text(cell_text)
     if problem:
         return f"{problem}; remove it in the file"
     return None

@@ -31,7 +31,7 @@ from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
     overlay_picture,
-    recorded_threshold_or_option_by_task_and_series,
+    recorded_option_value_by_task_and_series,
     saliency_method_or_error_if_several,
     series_by_panel_name,
     series_of_one_panel,
@@ -302,7 +302,7 @@ def _mask_rule_of_columns(
         if value is not None:
             given[option] = value
             continue
-        recorded_value = recorded_threshold_or_option_by_task_and_series(scored, option)
+        recorded_value = recorded_option_value_by_task_and_series(scored, option)
         # a recorded threshold of 0 is kept
         if recorded_value is not None:
             recorded[option] = recorded_value

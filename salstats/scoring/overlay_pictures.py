@@ -124,27 +124,27 @@ def _method_or_series_names(study: Study) -> list[str]:
     return sorted(names, key=lambda name: name == HUMAN)
 
 
-def recorded_threshold_or_option_by_task_and_series(scores: pd.DataFrame, option: str) -> Any:
+def recorded_option_value_by_task_and_series(scores: pd.DataFrame, option_name: str) -> Any:
     """Return the value of an option that scores were made with; None if they hold none.
 
     A single value if the option is the threshold and is the same in all rows; else a dict of values by
     (task, name of the series).
     """
-    if not {option, "task", "method"} <= set(scores.columns):
+    if not {option_name, "task", "method"} <= set(scores.columns):
         return None
-    rows = scores[scores[option].notna()]
+    rows = scores[scores[option_name].notna()]
     if rows.empty:
         return None
-    if option == "threshold" and rows[option].nunique() == 1:
+    if option_name == "threshold" and rows[option_name].nunique() == 1:
         # one threshold for all is also that of series without scores here
-        return rows[option].iloc[0]
+        return rows[option_name].iloc[0]
     # the name of a series is "method:model:seed:reader", without what is missing
     series = rows["method"].astype(TEXT)
     for column in ("model", "seed", "reader"):
         if column in rows.columns:
             series = series + rows[column].map(lambda part: "" if pd.isna(part) else f":{part}")
     keys = zip(rows["task"].astype(TEXT), series, strict=True)
-    return dict(zip(keys, rows[option], strict=True))
+    return dict(zip(keys, rows[option_name], strict=True))
 
 
 def overlay_picture(

@@ -157,7 +157,7 @@ def comparison_frame(
     """Compare methods with the reference; return the estimates frame of `term`."""
     test = check_choice(hypothesis.test or options.agreeing_test_name, TESTS, "test")
     hypothesis = hypothesis.checked_and_completed(test)
-    options = options_for_wild_or_joint_tests(options, hypothesis.test, hypothesis.adjust)
+    options = without_binary_defaults_if_wild_or_joint(options, hypothesis.test, hypothesis.adjust)
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
@@ -371,7 +371,7 @@ def test_name_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray
     return names
 
 
-def options_for_wild_or_joint_tests(options: Options, test: str | None, adjust: str) -> Options:
+def without_binary_defaults_if_wild_or_joint(options: Options, test: str | None, adjust: str) -> Options:
     """Return options without the special defaults of 0/1 scores if these must be tested by flips, too."""
     if test == "wild" or adjust in JOINT:
         return options.without_binary_defaults()

@@ -224,14 +224,16 @@ def _values_at_depths_from_start(ordered: np.ndarray, depths: np.ndarray) -> np.
     return values
 
 
-def _low_and_high_outside_values_by_depth(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
+def _low_and_high_outside_values_by_depth(
+    low_outside_values: np.ndarray, high_outside_values: np.ndarray
+) -> pd.DataFrame:
     """Return a row per depth for the values below and above the last letter, the extremes last.
 
     Both arrays begin with their most extreme value.
     """
-    deepest = max(len(low), len(high))
-    padded_low = np.concatenate([low, np.full(deepest - len(low), np.nan)])
-    padded_high = np.concatenate([high, np.full(deepest - len(high), np.nan)])
+    deepest = max(len(low_outside_values), len(high_outside_values))
+    padded_low = np.concatenate([low_outside_values, np.full(deepest - len(low_outside_values), np.nan)])
+    padded_high = np.concatenate([high_outside_values, np.full(deepest - len(high_outside_values), np.nan)])
     return pd.DataFrame(
         {
             "letter": OUTSIDE,

@@ -158,7 +158,7 @@ def rank_agreement(
         row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
         if orders is not None:
             row |= _tau_limit_columns(rankings, shared, orders[first], orders[second])
-        rows.append(_tau_column_and_summary_columns_of_drawn_tau(rankings, shared) | row)
+        rows.append(_tau_with_mean_and_positive_share_of_draws(rankings, shared) | row)
         key = rankings.group_keys[other_groups].iloc[first].to_dict()
         keys.append({**key, over: first_name, f"other_{over}": second_name})
     if not rows:
@@ -229,7 +229,7 @@ def _method_names_of_rows(rankings: ValuesToRank) -> np.ndarray:
     return rankings.keys["method"].astype("object").to_numpy()
 
 
-def _tau_column_and_summary_columns_of_drawn_tau(
+def _tau_with_mean_and_positive_share_of_draws(
     rankings: ValuesToRank, shared: _SharedMethods
 ) -> dict[str, float]:
     """Return columns of tau between the rankings of two groups, and of its distribution over the draws."""

@@ -250,7 +250,7 @@ def pooled_difference(
     rate_names = _checked_rate_names(rates)
     options = checked_options("pooled_difference", interval, level, n_replicates, rng, draws)
     columns = [column for column in check_by(scores, by, ("task",)) if column not in ("metric", "method")]
-    pairs = _pair_pixel_counts_by_case(
+    pairs = _pair_confusion_counts_by_case(
         _pixel_counts_by_case_task_and_method(coded_scores(scores)), reference, columns
     )
     codes = ColumnCodes(pairs.method_rows)
@@ -311,7 +311,9 @@ class _PixelCountPairs(NamedTuple):
     one_sided: pd.DataFrame
 
 
-def _pair_pixel_counts_by_case(observations: pd.DataFrame, reference: str, by: list[str]) -> _PixelCountPairs:
+def _pair_confusion_counts_by_case(
+    observations: pd.DataFrame, reference: str, by: list[str]
+) -> _PixelCountPairs:
     """Pair the rows of each method and of the reference, which have pixel counts, by case."""
     # Counts are the same beside every metric, so pairs are formed without regard to the metric.
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)

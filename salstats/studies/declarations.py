@@ -89,11 +89,11 @@ class PrintedNumbers:
             validate="1:1",
             suffixes=("_printed", ""),
         )
-        rows = [self._compare_row(pair) for pair in pairs.to_dict("records")]
+        rows = [self._printed_and_found_texts_and_whether_equal(pair) for pair in pairs.to_dict("records")]
         compared = pd.DataFrame(rows, columns=["key", "printed", "found", "equal"])
         return compared.assign(exact=self.exact(frame))
 
-    def _compare_row(self, pair: Mapping[Any, Any]) -> dict[str, object]:
+    def _printed_and_found_texts_and_whether_equal(self, pair: Mapping[Any, Any]) -> dict[str, object]:
         """Round the values of one printed row and of the frame's row, and compare them."""
         printed = []
         computed = []

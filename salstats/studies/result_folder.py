@@ -86,7 +86,7 @@ def write_results(
         steps = [1] * len(results)
         for item, result in with_progress_bar(results, len(results), "Writing", progress=True, sizes=steps):
             index_rows += _write_files_of_result(item, result, new_folder, figures)
-        drawing_warnings = _warning_texts_besides_figure_failures(figures, index_rows, new_folder)
+        drawing_warnings = _finish_figures_and_return_drawing_warnings(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), new_folder / PRINTED)
@@ -100,7 +100,7 @@ def write_results(
         write_frame(pd.DataFrame(written_rows, columns=list(_INDEX_COLUMNS)), new_folder / INDEX)
 
 
-def _warning_texts_besides_figure_failures(
+def _finish_figures_and_return_drawing_warnings(
     figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path
 ) -> list[str]:
     """Wait until all figures are drawn, warn of those that fail, and return the texts of other warnings."""

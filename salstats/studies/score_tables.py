@@ -143,7 +143,7 @@ def _tables_of_each_slice(
     """Return the tables of each slice; a frame of several slices is cut into one of each."""
     tables_by_slice: dict[str, list[Path | pd.DataFrame]] = {}
     for source in scores:
-        cells = _table_cells(source, table_options)
+        cells = _unchanged_frame_or_cells_read_from_file(source, table_options)
         if "slice" not in cells.columns or cells.empty:
             tables_by_slice.setdefault("", []).append(source)
             continue
@@ -163,7 +163,9 @@ def _tables_of_each_slice(
     return list(tables_by_slice.values())
 
 
-def _table_cells(source: Path | pd.DataFrame, table_options: ScoreTableOptions) -> pd.DataFrame:
+def _unchanged_frame_or_cells_read_from_file(
+    source: Path | pd.DataFrame, table_options: ScoreTableOptions
+) -> pd.DataFrame:
     """Return a frame as it is, or read the cells of a file."""
     if isinstance(source, pd.DataFrame):
         return source

@@ -29,7 +29,7 @@ from salstats.display.facts import (
     metrics_without_scores_sentence,
     not_drawn_sentence,
     p_value_sentence,
-    p_value_source_text,
+    p_value_test_text,
     procedure_name,
     ranks_or_tests_pool_tasks_sentence,
     score_weights_sentence,
@@ -245,7 +245,7 @@ def test_metrics_with_another_kind_of_interval_or_test_are_named_by_their_labels
         assert "(Hit rate) and " in text
         assert "(Overlap and Dice)" in text
     assert expected in limits_and_caution_note(several, labels)
-    assert "(Hit rate) and " in p_value_source_text(several, labels)
+    assert "(Hit rate) and " in p_value_test_text(several, labels)
     # by neither metric nor task
     mixed = several.with_columns(interval=["tango", "t", "t", "t", "t", "tango"])
     assert "(2 of 6 estimates) and Student's t (4 of 6 estimates)" in limits_and_caution_note(mixed, labels)
@@ -281,21 +281,21 @@ def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
 
 def test_every_test_of_the_rows_is_named():
     frame = pd.DataFrame({"p_value": [0.2, 0.01, 0.3, None], "test": ["score", "wild", "wild", "cr2"]})
-    said = p_value_source_text(read(frame.assign(n_replicates=4000)))
+    said = p_value_test_text(read(frame.assign(n_replicates=4000)))
     assert said.count("McNemar's score test") == 1
     assert said.endswith("and wild cluster bootstrap test, mid-P, 4,000 replicates (2 of 3 estimates)")
 
 
 def test_p_values_name_their_test_and_whether_they_are_adjusted():
     frame = pd.DataFrame({"p_value": [0.2, 0.1], "test": "wild", "n_replicates": 4000})
-    source = p_value_source_text(read(frame))
+    source = p_value_test_text(read(frame))
     assert source.endswith("test, mid-P, 4,000 replicates")
     assert p_value_sentence(read(frame)) == f"{source}; not adjusted for multiple tests."
     adjusted = frame.assign(p_adjusted=0.3, procedure="holm", n_tests=2)
     assert p_value_sentence(read(adjusted)) == f"{source}; adjusted (Holm, 2 tests)."
     assert p_value_sentence(read(frame.assign(p_value=np.nan))) == ""
-    assert p_value_source_text(read(frame.assign(test="own"))).endswith("two-sided own")
-    assert p_value_source_text(read(frame.assign(test=None))).endswith("two-sided")
+    assert p_value_test_text(read(frame.assign(test="own"))).endswith("two-sided own")
+    assert p_value_test_text(read(frame.assign(test=None))).endswith("two-sided")
 
 
 @pytest.mark.parametrize(
@@ -357,8 +357,8 @@ def test_weights_of_the_members_of_averages_are_none_of_scores():
 
 def test_tests_of_calibration_name_the_values_of_perfect_predictions():
     frame = pd.DataFrame({"term": ["calibration_intercept", "calibration_slope"], "p_value": [0.2, 0.3]})
-    assert p_value_source_text(read(frame)).endswith("against an intercept of 0 and against a slope of 1")
-    assert p_value_source_text(read(frame.tail(1))).endswith("two-sided, against a slope of 1")
+    assert p_value_test_text(read(frame)).endswith("against an intercept of 0 and against a slope of 1")
+    assert p_value_test_text(read(frame.tail(1))).endswith("two-sided, against a slope of 1")
 
 
 def test_a_caption_and_a_note_count_and_warn_alike():

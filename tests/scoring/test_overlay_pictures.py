@@ -16,7 +16,7 @@ from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
     overlay_picture,
-    recorded_threshold_or_option_by_task_and_series,
+    recorded_option_value_by_task_and_series,
     saliency_method_or_error_if_several,
     series_by_panel_name,
     series_of_one_panel,
@@ -214,29 +214,22 @@ class TestAsScored:
     )
 
     def test_an_option_is_that_of_task_and_series(self):
-        assert recorded_threshold_or_option_by_task_and_series(self.SCORES, "threshold") == {
+        assert recorded_option_value_by_task_and_series(self.SCORES, "threshold") == {
             ("Edema", "cam:vgg"): 0.2,
             ("Edema", "cam"): 0.3,
         }
         smooth = {("Edema", "cam:vgg"): 9, ("Edema", "cam"): 9, ("Nodule", "cam:vgg"): 9}
-        assert recorded_threshold_or_option_by_task_and_series(self.SCORES, "smooth") == smooth
+        assert recorded_option_value_by_task_and_series(self.SCORES, "smooth") == smooth
 
     def test_one_threshold_holds_for_all_methods(self):
         assert (
-            recorded_threshold_or_option_by_task_and_series(self.SCORES.assign(threshold="li"), "threshold")
-            == "li"
+            recorded_option_value_by_task_and_series(self.SCORES.assign(threshold="li"), "threshold") == "li"
         )
 
     def test_scores_without_the_option_say_nothing(self):
-        assert recorded_threshold_or_option_by_task_and_series(self.SCORES, "cutoff") is None
-        assert (
-            recorded_threshold_or_option_by_task_and_series(self.SCORES.assign(cutoff=np.nan), "cutoff")
-            is None
-        )
-        assert (
-            recorded_threshold_or_option_by_task_and_series(self.SCORES.drop(columns="task"), "threshold")
-            is None
-        )
+        assert recorded_option_value_by_task_and_series(self.SCORES, "cutoff") is None
+        assert recorded_option_value_by_task_and_series(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
+        assert recorded_option_value_by_task_and_series(self.SCORES.drop(columns="task"), "threshold") is None
 
 
 def test_one_of_several_series_has_to_be_named():

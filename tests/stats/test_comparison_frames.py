@@ -15,7 +15,7 @@ from salstats.stats.comparison_frames import (
     HypothesisOptions,
     joint_levels,
     options_for_binary_scores_only,
-    options_for_wild_or_joint_tests,
+    without_binary_defaults_if_wild_or_joint,
 )
 from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.joint_adjustment import NullDraws, joint_level
@@ -153,9 +153,9 @@ def test_what_needs_complete_pairs_of_single_groups_says_so(options, fields):
 def test_a_test_by_flips_flips_hits_too():
     options = checked_options("difference", None, 0.95, 100, 0, None)
     assert options.interval.binary_defaults == ("tango",)
-    assert options_for_wild_or_joint_tests(options, "t", "holm") is options
-    assert options_for_wild_or_joint_tests(options, "wild", "none").interval.binary_defaults == ()
-    assert options_for_wild_or_joint_tests(options, None, "max-t").interval.binary_defaults == ()
+    assert without_binary_defaults_if_wild_or_joint(options, "t", "holm") is options
+    assert without_binary_defaults_if_wild_or_joint(options, "wild", "none").interval.binary_defaults == ()
+    assert without_binary_defaults_if_wild_or_joint(options, None, "max-t").interval.binary_defaults == ()
 
 
 def test_interval_and_test_of_hits_are_listed_with_their_option():

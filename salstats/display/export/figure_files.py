@@ -404,7 +404,7 @@ class FigureJobs:
         messages: list[str] = []
         for number in [*numbers_here, *self._futures]:
             try:
-                messages += self._draw_and_collect_warnings(number)
+                messages += self._draw_or_await_and_collect_warnings(number)
             except (OSError, InputFileError):
                 raise
             except Exception as error:
@@ -415,7 +415,7 @@ class FigureJobs:
                 count(1)
         return list(dict.fromkeys(messages))
 
-    def _draw_and_collect_warnings(self, number: int) -> list[str]:
+    def _draw_or_await_and_collect_warnings(self, number: int) -> list[str]:
         """Draw a figure, or wait until the second process has drawn it, and return its warnings."""
         if number in self._futures:
             with suppress(BrokenProcessPool):

@@ -272,11 +272,11 @@ def _titles_and_branches_of_groups(branches: pd.DataFrame, labels: Labels) -> li
         else:
             distinct_branches.append(group_branches)
             titles_of_branches.append([title])
-    titles = map(_joined_title, titles_of_branches)
+    titles = map(_joined_title_of_equal_groups, titles_of_branches)
     return list(zip(titles, distinct_branches, strict=True))
 
 
-def _joined_title(titles: list[str]) -> str:
+def _joined_title_of_equal_groups(titles: list[str]) -> str:
     """Return the title of groups that have equal numbers: "Hit rate and IoU (each)"."""
     if len(titles) == 1:
         return titles[0]

@@ -12,9 +12,14 @@ from salstats.coded_text import TEXT
 from salstats.display.plots.layout.captions import distinct_values_by_appearance
 from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, page_sentence
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
-from salstats.display.plots.layout.overlay_layers import scale_bar_layers_and_note
+from salstats.display.plots.layout.overlay_layers import mm_or_px_bar_layers_and_note
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, sheet_tables
+from salstats.display.plots.layout.overlay_sheet import (
+    TAG_PT,
+    Band,
+    PlacedPicture,
+    picture_and_text_tables_and_height,
+)
 from salstats.display.plots.layout.picture_layer import MapStyle
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
@@ -131,8 +136,8 @@ def gallery(  # noqa: C901
         ]
 
     single_stack = [band for row in rows for band in layout.bands_of_row(row.key)]
-    all_pictures = sheet_tables(placed_pictures, layout.sheet([single_stack])).pictures
-    _, bar_note = scale_bar_layers_and_note(all_pictures, spacing, labels)
+    all_pictures = picture_and_text_tables_and_height(placed_pictures, layout.sheet([single_stack])).pictures
+    _, bar_note = mm_or_px_bar_layers_and_note(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
     longest_notes = [*caption_sentences(placed_pictures), bar_note, "Page 10 of 10."]
     pages = layout.stacks_of_pages(placed_pictures, height_outside_pictures_mm(longest_notes, layout.width))

@@ -15,9 +15,9 @@ from salstats.display.plots.layout.overlay_layers import (
     map_colour_bar_layers,
     mark_layers,
     mark_rows,
+    mm_or_px_bar_layers_and_note,
     outline_layers,
     outline_rows,
-    scale_bar_layers_and_note,
     sheet_text_layers,
 )
 from salstats.display.plots.layout.overlay_picture import Picture, picture_without_map_and_outlines
@@ -28,7 +28,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     Band,
     PictureSheet,
     PlacedPicture,
-    sheet_tables,
+    picture_and_text_tables_and_height,
 )
 from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, GROUND, MapStyle, geom_picture
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_height_mm
@@ -202,7 +202,7 @@ def overlay_figure(
     map_style : MapStyle
         Colours of the maps.
     """
-    tables = sheet_tables(placed, sheet)
+    tables = picture_and_text_tables_and_height(placed, sheet)
     table = tables.pictures
     inner_width = sheet.width - 2 * EDGE_MM
     style = _SINGLE_STYLE if len(placed) == 1 else _SMALL_STYLE
@@ -212,7 +212,7 @@ def overlay_figure(
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
     legend = _legend_height_and_direction(outline_texts, mark_texts, inner_width)
-    bars, bar_note = scale_bar_layers_and_note(table, spacing, labels)
+    bars, bar_note = mm_or_px_bar_layers_and_note(table, spacing, labels)
     note = caption([*notes, bar_note, page_note], caption_chars(sheet.width, left_mm=3))
     has_colours = map_style.alpha > 0 and any(picture.content.saliency is not None for picture in placed)
     outside_mm = 2 * EDGE_MM + legend.height + caption_height_mm(note) + _RESERVE_MM
@@ -325,7 +325,7 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
     elif len(texts) > _MAX_THRESHOLDS:
         note = f"Threshold: {_threshold_range_text(masks)}, by task and method"
     else:
-        note = f"Threshold: {_threshold_of_each_task_and_series_text(texts, labels)}"
+        note = f"Threshold: {_text_with_threshold_per_task_and_series(texts, labels)}"
     # sides in pixels of the squares over which maps were averaged
     sizes = sorted({int(mask.smooth) for mask in masks if mask.smooth})
     if sizes:
@@ -339,7 +339,7 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
     return f"{note}."
 
 
-def _threshold_of_each_task_and_series_text(
+def _text_with_threshold_per_task_and_series(
     text_of_task_and_series: Mapping[tuple[str, Series], str], labels: Labels
 ) -> str:
     """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)"."""

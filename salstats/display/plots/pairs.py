@@ -532,8 +532,8 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if drawing.has_differences_beside:
         guide = p9.aes("left_end", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(guide, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
-    if drawing.has_difference_cloud_by_pair.any():
-        clouds = _difference_density_outlines(pairs[drawing.has_difference_cloud_by_pair], place_width)
+    if drawing.has_cloud_by_row_of_pairs.any():
+        clouds = _difference_density_outlines(pairs[drawing.has_cloud_by_row_of_pairs], place_width)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -586,7 +586,7 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
     elif unit == "case":
         lines = "Lines: cases"
     mark_texts = [lines, "short bars: means", "dots at the left: differences"]
-    if drawing.has_difference_cloud_by_pair.any():
+    if drawing.has_cloud_by_row_of_pairs.any():
         mark_texts.append("clouds: densities of differences")
     notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(mark_texts)}."]
     if drawing.pairs["binary"].any():

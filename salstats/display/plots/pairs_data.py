@@ -74,7 +74,7 @@ class PairsData:
         return len(self.methods) == 2
 
     @property
-    def has_difference_cloud_by_pair(self) -> pd.Series:
+    def has_cloud_by_row_of_pairs(self) -> pd.Series:
         """True for each pair of a method whose differences in its panel have a cloud, their density.
 
         They have one if they are neither few nor all equal, and not of 0/1 scores.

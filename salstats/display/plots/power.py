@@ -174,7 +174,7 @@ def plot_power(  # noqa: C901, PLR0912
         )
     notes += [
         assumed_sd_note(frame),
-        *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
+        *_simulation_or_by_formula_notes(frame, show, has_point_intervals=has_point_intervals),
     ]
     if show == "width":
         notes.append(_planned_width_note(frame))
@@ -405,7 +405,7 @@ def _cases_needed_note(
     return f"{beginning} cases for {target_text}%{limits_text} ({where_sizes_stand})."
 
 
-def _simulation_notes(plan: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
+def _simulation_or_by_formula_notes(plan: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
     """Return sentences on the simulated studies and the intervals of simulated power, or on the formula."""
     first = plan.iloc[0]
     if first["approach"] != "simulation":

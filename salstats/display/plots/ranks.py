@@ -163,7 +163,7 @@ def plot_ranks(
     shares: pd.DataFrame | None = None
     if frequencies is not None:
         legend_height_mm = _LEGEND_HEIGHT_MM
-        shares = _shares_with_positions(frequencies, frame, groups, y_of_method)
+        shares = _shares_with_y_of_method(frequencies, frame, groups, y_of_method)
         shares["panel"] = group_titles(shares, frame_labels, groups)
         blob_layers = [
             p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT_BLUE),
@@ -443,7 +443,7 @@ def _names_and_row_height(labels: Labels, methods: Sequence[Any], width: float) 
     return _NamesAndRowHeight(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))
 
 
-def _shares_with_positions(
+def _shares_with_y_of_method(
     frequencies: pd.DataFrame, ranks: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
 ) -> pd.DataFrame:
     """Return the frequencies of the groups that ranks have, with the position `y` of their method.

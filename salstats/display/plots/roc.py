@@ -113,7 +113,7 @@ def plot_roc(
     notes = [
         scope_note(rows, frame_labels, columns),
         predictor_and_response_sentence(points, frame_labels, "as a test of"),
-        _band_note(points, has_bands=lines.has_bands),
+        _band_note_if_drawn(points, has_bands=lines.has_bands),
         _area_note(auroc, are_written=are_written, n_written=n_written),
         count_sentence(first_point_of_curves(points, columns), "row", "missing"),
     ]
@@ -152,7 +152,7 @@ def _area_text_layers(areas: pd.DataFrame, grid: PanelGrid, height: float) -> li
     return [p9.geom_text(text, placed_areas, show_legend=False, inherit_aes=False, **style)]
 
 
-def _band_note(points: Estimates, *, has_bands: bool) -> str:
+def _band_note_if_drawn(points: Estimates, *, has_bands: bool) -> str:
     """Return a sentence on the bands, "" if none are drawn."""
     if not has_bands:
         return ""

@@ -29,7 +29,7 @@ from salstats.display.plots.scatter_data import (
     ScatterData,
     correlation_coefficient_symbol,
     correlations_with_texts,
-    fitted_lines,
+    fitted_lines_with_panel_and_group,
     points_of_other_groups,
     scatter_points_and_binned_rates,
 )
@@ -146,7 +146,7 @@ def plot_scatter(
     lines = None
     if fit is not None:
         fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
-        lines = fitted_lines(fitted, x, y, scatter, data)
+        lines = fitted_lines_with_panel_and_group(fitted, x, y, scatter, data)
     drawn_correlations = None
     text_width = 0.0
     if correlations is not None:

@@ -293,7 +293,9 @@ def points_of_other_groups(scatter: ScatterData) -> pd.DataFrame:
     return background[["panel", "x_drawn", "y_drawn"]]
 
 
-def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
+def fitted_lines_with_panel_and_group(
+    fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame
+) -> Estimates:
     """Return the fitted means of `y` along `x`, with their `panel` and `group`.
 
     `fitted` are estimates of `fit_line`, `data` the frame with the points. Groups with a single fitted mean

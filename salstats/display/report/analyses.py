@@ -19,7 +19,7 @@ from salstats.display.report.calls import (
     call_text,
 )
 from salstats.display.report.ranking import (
-    compared_means_best_first,
+    compared_means_of_any_metric_best_first,
     first_metric_of_compared_methods,
     is_mean_over_tasks_on_metric,
 )
@@ -256,7 +256,7 @@ def _run_differences_from_best_method(
     means = analyses.results.estimates("means")
     metric = first_metric_of_compared_methods(means, settings.reference)
     ranked = means.subset(is_mean_over_tasks_on_metric(means, metric))
-    ranking = compared_means_best_first(ranked, settings.reference)
+    ranking = compared_means_of_any_metric_best_first(ranked, settings.reference)
     if len(ranking) < 2:
         return
     best_method = str(ranking.frame["method"].iloc[0])

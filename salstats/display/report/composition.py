@@ -13,7 +13,7 @@ from salstats.display.report.examples import Examples
 from salstats.display.report.folder import write_folder_collecting_warnings
 from salstats.display.report.guidelines import guideline_items_left_to_author
 from salstats.display.report.methods import methods_references, methods_text
-from salstats.display.report.provenance import provenance_rows
+from salstats.display.report.provenance import provenance_rows_without_date
 from salstats.display.report.sections import sections_of
 from salstats.display.report.settings import Settings, has_several_values, resolve_scores_and_settings
 from salstats.display.report.wording import LabelSpelling, Wording
@@ -103,7 +103,7 @@ def composed_report(
         missing_items=guideline_items_left_to_author(analyses.frames),
         warnings=tuple(warnings),
         counts=named_counts(scores, settings),
-        provenance=provenance_rows(wording, scores),
+        provenance=provenance_rows_without_date(wording, scores),
     )
 
 

@@ -262,7 +262,7 @@ def _call_with_labels(function: Callable[..., Any]) -> DrawingCall:
     return drawing_call
 
 
-def _interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _interval_plot_call_with_decrease_and_auroc(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws means.
 
     Tasks stand in the order of their decreases from the reference, with their AUROC after their names, where
@@ -407,7 +407,8 @@ SECTION_PLANS = (
         "means", "Localisation", ("means",),
         (
             FigurePlan(
-                "intervals", "Mean {metrics} by method{and_task}", _interval_plot_call, "means",
+                "intervals", "Mean {metrics} by method{and_task}",
+                _interval_plot_call_with_decrease_and_auroc, "means",
                 alt=f"Means of {{metrics}} with intervals; {_FILES_NOTE}",
             ),
             FigurePlan(

@@ -10,7 +10,7 @@ from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import is_slope_of_gap_model, outcome_metric_of_rows
 from salstats.display.report.comparisons import verdicts_or_missing_reasons
 from salstats.display.report.ranking import (
-    compared_means_best_first,
+    compared_means_of_any_metric_best_first,
     first_metric_of_compared_methods,
     is_mean_over_tasks_on_metric,
 )
@@ -42,7 +42,7 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     # means on the first metric; `compared_means` has those that are defined, the best method first
     metric = first_metric_of_compared_methods(means, reference)
     all_means = means.subset(is_mean_over_tasks_on_metric(means, metric))
-    compared_means = compared_means_best_first(all_means, reference)
+    compared_means = compared_means_of_any_metric_best_first(all_means, reference)
     if not len(compared_means):
         exception = ""
         if all_means.has_estimate.any():
@@ -281,7 +281,9 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
         phrases = []
         for covariate in covariates:
             if covariate in n_significant:
-                share = _parenthesised_share_suffix(n_significant[covariate], n_methods[covariate], "methods")
+                share = _parenthesised_share_suffix_unless_single_group(
+                    n_significant[covariate], n_methods[covariate], "methods"
+                )
                 phrases.append(f"{wording.column(covariate)}{share}")
         if phrases:
             clauses.append(f"{verb} with {joined(phrases)}")
@@ -290,7 +292,7 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
     return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _parenthesised_share_suffix(n_significant: int, n_groups: int, groups: str) -> str:
+def _parenthesised_share_suffix_unless_single_group(n_significant: int, n_groups: int, groups: str) -> str:
     """Return how many groups have a low P value, to end a phrase, " (3 of 8 methods)"; "" for one group."""
     if n_groups == 1:
         return ""
@@ -319,7 +321,9 @@ def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording
     clauses = []
     for verb, is_significant in _significant_row_masks_by_verb(correlations, wording).items():
         if is_significant.any():
-            share = _parenthesised_share_suffix(int(is_significant.sum()), len(correlations), groups)
+            share = _parenthesised_share_suffix_unless_single_group(
+                int(is_significant.sum()), len(correlations), groups
+            )
             clauses.append(f"{verb} with {confidence}{share}")
     # unlike slopes, which hold tasks fixed, correlations are computed within each task
     start = f" By correlation, {wording.metric(metric)}"

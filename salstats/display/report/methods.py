@@ -384,11 +384,11 @@ def _best_method_comparison_slots(contrasts: Estimates, wording: Wording, *, has
         "n_others": count_text(np.nanmax(n_tests)) if is_adjusted else None,
         "on_pairs": on_pairs,
         "test": _test_sentences(contrasts, wording),
-        "rule": _further_significance_conditions(contrasts, wording),
+        "rule": _significance_conditions_besides_the_interval(contrasts, wording),
     }
 
 
-def _further_significance_conditions(contrasts: Estimates, wording: Wording) -> str:
+def _significance_conditions_besides_the_interval(contrasts: Estimates, wording: Wording) -> str:
     """Return the conditions, besides the interval, under which a difference is taken as shown."""
     rule = ""
     if used_adjustment_procedure(contrasts) is not None:
@@ -421,7 +421,7 @@ def _slots_on_how_methods_were_compared(frames: ReportFrames, wording: Wording) 
         "margin": None,
         "margin_adjusted": "",
         "alpha": wording.alpha,
-        "rule": _further_significance_conditions(differences, wording),
+        "rule": _significance_conditions_besides_the_interval(differences, wording),
     }
     if "task" in differences.frame.columns:
         slots["on_task"] = " and task"

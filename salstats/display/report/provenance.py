@@ -46,14 +46,14 @@ def versions() -> dict[str, str]:
     return version_of
 
 
-def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+def provenance_rows_without_date(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
     """Return names and values for the report's last table: inputs, settings and versions, each name once.
 
     Machine, user, folder and time are left out: the same input gives the same rows.
     """
     settings = wording.settings
     labels = wording.labels
-    rows = _provenance_rows_of_inputs(settings, scores)
+    rows = _provenance_rows_of_input_names_and_digests(settings, scores)
     if settings.only:
         conditions = []
         for column, value in settings.only.items():
@@ -89,7 +89,7 @@ def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, 
     return tuple(rows.items())
 
 
-def _provenance_rows_of_inputs(settings: Settings, scores: pd.DataFrame) -> dict[str, str]:
+def _provenance_rows_of_input_names_and_digests(settings: Settings, scores: pd.DataFrame) -> dict[str, str]:
     """Return the source of the scores, and its SHA-256."""
     if not settings.inputs:
         return {

@@ -11,7 +11,7 @@ from salstats.metrics.registry import direction
 def first_metric_of_compared_methods(means: Estimates, reference: str | None) -> str:
     """Return the first metric on which a method other than the reference has a mean, else the first."""
     candidates = means.subset(_is_mean_over_tasks(means))
-    compared = compared_means_best_first(candidates, reference)
+    compared = compared_means_of_any_metric_best_first(candidates, reference)
     first_rows = compared if len(compared) else candidates
     return str(Labels().order("metric", first_rows.frame["metric"])[0])
 
@@ -31,7 +31,7 @@ def _is_mean_over_tasks(means: Estimates) -> np.ndarray:
     return np.ones(len(means), dtype=bool)
 
 
-def compared_means_best_first(means: Estimates, reference: str | None) -> Estimates:
+def compared_means_of_any_metric_best_first(means: Estimates, reference: str | None) -> Estimates:
     """Return the defined means of all methods but the reference, the best first.
 
     On a metric without a known direction the largest is the first.

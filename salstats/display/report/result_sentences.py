@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.associations import (
-    auroc_by_task_sentences,
     correlation_sentences,
+    sentences_on_auroc_of_all_tasks,
     slope_significance_sentences,
 )
 from salstats.display.report.comparisons import contrast_sentences
@@ -19,7 +19,7 @@ _WRITERS: Mapping[str, Callable[[Estimates, Wording], Iterable[str]]] = {
     "difference": contrast_sentences,
     "regression": slope_significance_sentences,
     "correlation": correlation_sentences,
-    "auroc": auroc_by_task_sentences,
+    "auroc": sentences_on_auroc_of_all_tasks,
 }
 
 

@@ -133,7 +133,7 @@ def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tup
     _check_scores_defined_and_not_mixed(scores)
     if settings.margin is not None:
         margin_bounds(settings.margin, scores["metric"].unique())
-    reference = _resolve_reference(scores, settings.reference)
+    reference = _reference_or_human_if_present(scores, settings.reference)
     unit: Unit = settings.unit or None
     if settings.unit and settings.unit not in scores.columns:
         unit = settings.unit.split(", ")
@@ -181,7 +181,7 @@ def _selected_rows(scores: pd.DataFrame, value_by_column: Mapping[str, Any]) -> 
     return scores.reset_index(drop=True)
 
 
-def _resolve_reference(scores: pd.DataFrame, reference: str | None) -> str | None:
+def _reference_or_human_if_present(scores: pd.DataFrame, reference: str | None) -> str | None:
     """Return the method that others are compared with: the named one, else `human` beside others."""
     methods = set(scores["method"].astype(TEXT))
     if reference is not None and reference not in methods:

@@ -406,13 +406,15 @@ def _contrast_effect_and_p_value_quantities(
     values = []
     p_values = p_value_and_margin_p_quantities_if_any(contrasts, style)
     contrast_heading = heading_with_interval(
-        _contrast_heading(contrasts, metric_label), contrasts, beside_p_values=bool(p_values)
+        _contrast_heading_without_interval(contrasts, metric_label),
+        contrasts,
+        beside_p_values=bool(p_values),
     )
     marks = margin_marks(contrasts)
     difference_texts = estimate_and_interval_texts(contrasts, digits, style, marks)
     percentage_texts = estimate_and_interval_texts(contrasts, percent_digits, style, marks)
     contrast_texts = np.where(_is_percentage_row(contrasts), percentage_texts, difference_texts).tolist()
-    significant, others = _significant_and_other_tested_rows(contrasts)
+    significant, others = _positions_of_significant_and_other_tested_rows(contrasts)
     values.append(TableQuantity(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
     values += low_to_high_bounds_quantity_if_in_frame(contrasts, contrast_digits, style)
     values += _effect_size_quantity_if_any(contrasts, style)
@@ -429,7 +431,7 @@ class _TestedRows(NamedTuple):
     others: list[int]
 
 
-def _significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
+def _positions_of_significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
     """Return the positions of the significant rows and of the other tested rows.
 
     There are none of either without a column `verdict`.
@@ -447,7 +449,7 @@ def _significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
     return _TestedRows(significant, others)
 
 
-def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
+def _contrast_heading_without_interval(contrasts: Estimates, metric_label: str) -> str:
     """Return the name of the contrast, after the only metric if there is one: "IoU, decrease, %".
 
     Of percentages and differences in one frame both are named.
@@ -519,7 +521,7 @@ def _underline_note(contrasts: Estimates) -> str:
     if not contrasts.distinct_values("verdict"):
         return ""
     criterion = notes.significance_criterion(contrasts)
-    significant, others = _significant_and_other_tested_rows(contrasts)
+    significant, others = _positions_of_significant_and_other_tested_rows(contrasts)
     if len(significant) + len(others) == 1:
         is_significant = "is" if significant else "is not"
         return f"The difference {is_significant} significant ({criterion})."

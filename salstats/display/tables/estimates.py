@@ -15,7 +15,7 @@ from salstats.display.facts import (
     heading_with_interval,
     metrics_without_scores_sentence,
     p_value_sentence,
-    p_value_source_text,
+    p_value_test_text,
     paragraph,
 )
 from salstats.display.tables import notes
@@ -192,7 +192,7 @@ def table_estimates(
     if means.only_non_missing_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.distinct_values("metric"), "larger")
-    keys = _table_keys(means)
+    keys = _grouping_columns_and_further_varying_columns(means)
     placement = choose_placement(
         means,
         keys,
@@ -211,7 +211,7 @@ def table_estimates(
         differing = estimates_differing_from_reference(means, keys, tested_differences)
         underlined_rows = rarer_rows(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
-        underline_note = notes.underlined_reference_differences_note(tested_differences, differing, names)
+        underline_note = notes.underlining_meaning_note(tested_differences, differing, names)
         margins = margins or margin_mark_note(tested_differences, names, style)
     texts = estimate_and_interval_texts(means, digits, style, marks)
     p_values = p_value_and_margin_p_quantities_if_any(means, style) if has_marginal_estimates(means) else []
@@ -270,7 +270,7 @@ def table_estimates(
     return great_table(table, "salstats-estimates")
 
 
-def _table_keys(estimates: Estimates) -> list[str]:
+def _grouping_columns_and_further_varying_columns(estimates: Estimates) -> list[str]:
     """Return the grouping columns of a table: the frame's, and others, such as the term, that vary in it."""
     keys = list(estimates.keys)
     for column in ("reference", "group", "term", "x", "y", "predictor", "response"):
@@ -372,7 +372,9 @@ def _heading(
     """
     if has_marginal_estimates(estimates):
         return heading_with_interval(
-            marginal_estimates_heading(estimates, labels), estimates, beside_p_values=beside_p_values
+            marginal_estimates_heading(estimates, labels),
+            estimates,
+            beside_p_values=beside_p_values,
         )
     if has_coefficients(estimates):
         kinds = [effect_measure_label(row) for row in estimates.frame.to_dict("records")]
@@ -411,7 +413,7 @@ def _p_value_test_and_adjustment_note(
     """Return the test behind the P values of a column or of stars; for a column also their adjustment."""
     if has_column:
         return p_value_sentence(estimates, labels)
-    source = p_value_source_text(estimates, labels)
+    source = p_value_test_text(estimates, labels)
     if has_stars and source:
         return f"{source}."
     return ""

@@ -35,7 +35,7 @@ def factor_p_row_texts_and_note(
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):
         model = key_of(tests.frame, row, models)
-        text_of_factor[model, str(test["term"])] = p_text_adjusted_if_any(test, style, named=named)
+        text_of_factor[model, str(test["term"])] = p_text_adjusted_if_any(test, style, starts_with_p=named)
     texts = []
     for row, factor in enumerate(factor_names_of_rows(estimates)):
         texts.append(text_of_factor.get((key_of(frame, row, models), factor), ""))

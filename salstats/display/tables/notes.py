@@ -83,7 +83,7 @@ def summary_rows_note(estimates: Estimates) -> str:
         if AVERAGE in values:
             rows = np.flatnonzero(estimates.frame[key] == AVERAGE)
             weights = estimates.take(rows).only_non_missing_value("weights")
-            kinds = {estimates.average_decrease_kind_of_rows[row] for row in rows}
+            kinds = {estimates.decreases_of_means_or_means_of_decreases[row] for row in rows}
             text = _average_name(str(weights or ""), kinds)
             sentences.append(f"{AVERAGE}: {text} over {plural(key)}.")
     return " ".join(sentences)
@@ -154,9 +154,7 @@ def _heading_in_sentence(column: str, labels: Labels) -> str:
     return heading
 
 
-def underlined_reference_differences_note(
-    differences: Estimates, differing: DifferingEstimates, labels: Labels
-) -> str:
+def underlining_meaning_note(differences: Estimates, differing: DifferingEstimates, labels: Labels) -> str:
     """Say what underlined means, or that all or none differ: from what, at which level, by which correction.
 
     The rarer ones are underlined: estimates that differ, or those that were not shown to.

@@ -198,7 +198,7 @@ def table_regression(
     first_rows_by_cell = first_row_of_each_model_by_cell(estimates, model_columns.column_of_row, groups)
     if has_one_term:
         headings = _table_columns(
-            model_columns, estimates, p_values, _heading_ending_of_first_term(estimates, names)
+            model_columns, estimates, p_values, _heading_ending_of_term_vs_references(estimates, names)
         )
         table = _one_term_table_by_group(frame, headings, groups, names, texts)
     else:
@@ -401,7 +401,7 @@ def _n_models_and_columns_per_model(headings: Sequence[TableColumn], texts: Cell
     return len(headings) // columns_per_model, columns_per_model
 
 
-def _heading_ending_of_first_term(estimates: Estimates, labels: Labels) -> str:
+def _heading_ending_of_term_vs_references(estimates: Estimates, labels: Labels) -> str:
     """Return the end of the heading of a table of one term: " of Task: Edema vs Atelectasis"."""
     term = str(estimates.frame["term"].iloc[0])
     with_references = with_reference_rows(estimates, columns_identifying_models(estimates))

@@ -9,7 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from salstats.display.tables.rows import Cell, TableRows, cells_by_column, part_with_stub_and_columns
-from salstats.display.text.packing import n_items_per_part
+from salstats.display.text.packing import n_items_per_part_filled_in_order
 
 #: Widths of Helvetica's narrow, wide and other characters, in ems.
 _NARROW_EM = 0.3
@@ -207,12 +207,12 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
 
 def _n_blocks_of_parts(widths: Sequence[float], available: float) -> list[int]:
     """Return the number of blocks in each part: as few parts as possible, of about the same width."""
-    fewest_parts = n_items_per_part(widths, available)
+    fewest_parts = n_items_per_part_filled_in_order(widths, available)
     mean_width = sum(widths) / len(fewest_parts)
     # the smallest width of parts, from the mean on in small steps, that needs no further part
     for step in range(_N_WIDTH_STEPS):
         width = mean_width + step / _N_WIDTH_STEPS * available
-        n_blocks_of_parts = n_items_per_part(widths, min(width, available))
+        n_blocks_of_parts = n_items_per_part_filled_in_order(widths, min(width, available))
         if len(n_blocks_of_parts) == len(fewest_parts):
             return n_blocks_of_parts
     return fewest_parts

@@ -147,7 +147,10 @@ def _fitting_and_omitted_columns(
     if table_width(names) <= width:
         return columns, []
     # the name of a case or a task may take a third of the line
-    columns = {name: _shortened_cells(cells, max(width // 3, len(name))) for name, cells in columns.items()}
+    columns = {
+        name: _cells_shortened_in_the_middle(cells, max(width // 3, len(name)))
+        for name, cells in columns.items()
+    }
     if "estimate" in names:
         fitting = names[: names.index("estimate") + 1]
         candidates = [*(name for name in _PREFERRED_COLUMNS if name in names), *names]
@@ -165,7 +168,7 @@ def _fitting_and_omitted_columns(
     return fitting_columns, [name for name in names if name not in fitting]
 
 
-def _shortened_cells(cells: list[str], max_length: int) -> list[str]:
+def _cells_shortened_in_the_middle(cells: list[str], max_length: int) -> list[str]:
     """Return the cells of a column with "…" in place of their middle where they are too long."""
     if len(cells[0]) <= max_length:
         return cells

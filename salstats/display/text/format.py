@@ -481,7 +481,9 @@ def rounded_level_text_without_percent_sign(level: float) -> str:
     return text
 
 
-def p_text_adjusted_if_any(row: Mapping[Any, Any], style: str = "nature", *, named: bool = False) -> str:
+def p_text_adjusted_if_any(
+    row: Mapping[Any, Any], style: str = "nature", *, starts_with_p: bool = False
+) -> str:
     """Return a row's adjusted P value, else its P value, as text; "<" where it is only a bound."""
     adjusted = row.get("p_adjusted")
     p_column = "p_value"
@@ -492,7 +494,7 @@ def p_text_adjusted_if_any(row: Mapping[Any, Any], style: str = "nature", *, nam
     return p_text(
         p_value_adjusted_if_any(row),
         style,
-        named=named,
+        named=starts_with_p,
         p_floor=row.get(floor_column),
         alpha=significance_level_of_row(row, p_column),
     )

@@ -335,7 +335,7 @@ def _assumed_sd_phrase(plan: pd.DataFrame) -> str:
     """
     if plan["sd"].isna().all():
         return ""
-    sd = _sd_text(plan)
+    sd = _sd_text_if_same_in_all_curves(plan)
     has_pilot = plan["n_pilot"].notna().any()
     if not has_pilot:
         return f" with an SD of {sd}" if sd else ""
@@ -353,7 +353,7 @@ def assumed_sd_note(plan: pd.DataFrame) -> str:
     """Return the assumed spread as a sentence of a caption; "" for the spread between readers."""
     if plan["sd"].isna().all():
         return ""
-    sd = _sd_text(plan)
+    sd = _sd_text_if_same_in_all_curves(plan)
     has_pilot = plan["n_pilot"].notna().any()
     if not has_pilot:
         return f"SD: {sd}." if sd else ""
@@ -362,7 +362,7 @@ def assumed_sd_note(plan: pd.DataFrame) -> str:
     return f"SD as in {_pilot_phrase(plan)}, {sd}."
 
 
-def _sd_text(plan: pd.DataFrame) -> str:
+def _sd_text_if_same_in_all_curves(plan: pd.DataFrame) -> str:
     """Return the SD between units: "0.176 per patient"; "" where curves have their own."""
     if plan["sd"].nunique() > 1:
         return ""

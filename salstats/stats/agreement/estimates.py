@@ -344,7 +344,7 @@ def _results_of_groups_or_rater_pairs(
                 n_missing=group_readings.n_cases_and_repeats * len(rater_set) - n,
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
-                minority=_minority_unit_and_agreed_case_counts(readings),
+                minority=_minority_unit_and_agreed_minority_case_counts(readings),
                 none_linked=none_linked,
             )
             results.append(result)
@@ -391,7 +391,7 @@ def _coefficients_of_readings(
     return record.estimators[interval.name](readings, level, **options)
 
 
-def _minority_unit_and_agreed_case_counts(readings: RaterReadings) -> _MinorityCounts:
+def _minority_unit_and_agreed_minority_case_counts(readings: RaterReadings) -> _MinorityCounts:
     """Count the units and the agreed cases whose readings differ from the most frequent value."""
     values = readings.values
     present = ~np.isnan(values)

@@ -314,7 +314,7 @@ def _masks_of_trial_and_outlying_rows(
         # influence per leverage: how far the mean of a unit lies from the mean of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & variance_depends_on_few_outlying_units(units.influence, distance)
-        outlying_with_few_zeros = outlying & ~_has_cell_of_many_zero_units(cells, estimand)
+        outlying_with_few_zeros = outlying & ~_has_cell_of_over_quarter_zero_units(cells, estimand)
     return _MasksOfTrialAndOutlyingRows(outside_unit_range, trials, outlying, outlying_with_few_zeros)
 
 
@@ -447,7 +447,7 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
     )
 
 
-def _has_cell_of_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
+def _has_cell_of_over_quarter_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     """Find rows with a cell in which more than a quarter of the units have only zeros."""
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores

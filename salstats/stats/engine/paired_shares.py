@@ -152,13 +152,13 @@ def _ratio_statistic_function(
 
 
 def _difference_over_std_error(
-    difference: np.ndarray, squared_std_error: np.ndarray, n_units: np.ndarray
+    difference: np.ndarray, squared_std_error: np.ndarray, n_units_for_rounding: np.ndarray
 ) -> np.ndarray:
     """Divide a difference by its standard error; without variance it is infinite, or 0 for no difference."""
-    varies = squared_std_error > _ROUNDING * n_units
+    varies = squared_std_error > _ROUNDING * n_units_for_rounding
     with np.errstate(invalid="ignore"):
         statistic = difference / np.sqrt(np.where(varies, squared_std_error, np.nan))
-    differs = np.abs(difference) > _ROUNDING * n_units
+    differs = np.abs(difference) > _ROUNDING * n_units_for_rounding
     statistic_without_variance = np.where(differs, np.copysign(np.inf, difference), 0.0)
     undefined = np.isnan(difference) | np.isnan(squared_std_error)
     return np.where(varies | undefined, statistic, statistic_without_variance)

@@ -127,7 +127,7 @@ def values_to_rank_methods_by(
     ranked = codes
     observations: NDArray[np.integer] = np.zeros(len(scores), dtype=np.int64)
     if ranking_options.pairs == "complete":
-        ranked, observations = _complete_scores_and_observation_codes(codes, groups)
+        ranked, observations = _scores_nan_unless_complete_and_observation_codes(codes, groups)
 
     grouped_rows = group_rows_for_means(ranked, columns, units)
     target = mean_target(grouped_rows)
@@ -326,7 +326,9 @@ class _MaskedScores(NamedTuple):
     observations: NDArray[np.integer]
 
 
-def _complete_scores_and_observation_codes(codes: ColumnCodes, groups: Sequence[str]) -> _MaskedScores:
+def _scores_nan_unless_complete_and_observation_codes(
+    codes: ColumnCodes, groups: Sequence[str]
+) -> _MaskedScores:
     """Set scores to NaN on observations for which some method of the group has no defined score.
 
     An observation is a case, task and so on of a group; a reader, model or seed tells observations apart

@@ -79,8 +79,11 @@ def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> NDArray[
     return are_many
 
 
-def case_counts_of_methods(
-    codes: ColumnCodes, by: Sequence[str], defined: NDArray[np.bool_], absent: NDArray[np.bool_] | None = None
+def own_shared_and_any_method_case_counts(
+    codes: ColumnCodes,
+    by: Sequence[str],
+    defined: NDArray[np.bool_],
+    has_absent_finding: NDArray[np.bool_] | None = None,
 ) -> CaseCountsOfMethods:
     """Count the cases that each method has, that all methods of its group have, and that any of them has.
 
@@ -92,7 +95,7 @@ def case_counts_of_methods(
         Grouping columns, `method` among them; the others make the groups of methods.
     defined : ndarray of bool, shape (n_rows,)
         Rows with a value that enters an estimate.
-    absent : ndarray of bool, shape (n_rows,), optional
+    has_absent_finding : ndarray of bool, shape (n_rows,), optional
         Rows whose finding is absent: such a case does not count as missing for any method.
     """
     group_columns = [column for column in by if column != "method"]
@@ -120,9 +123,9 @@ def case_counts_of_methods(
     is_scored = n_methods_of_case > 0
     is_shared = is_scored & (n_methods_of_case == n_methods[group_of_case])
     is_counted = is_scored
-    if absent is not None:
+    if has_absent_finding is not None:
         is_absent = np.zeros(n_all_cases, dtype=bool)
-        is_absent[cases[absent]] = True
+        is_absent[cases[has_absent_finding]] = True
         is_counted = is_scored & (is_shared | ~is_absent)
 
     n_any = np.bincount(group_of_case[is_counted], minlength=n_groups)
@@ -238,7 +241,7 @@ def case_counts_by_block(
         has_weight = defined
         if is_average and enters_average is not None:
             has_weight = defined & enters_average
-        cases = case_counts_of_methods(codes, columns, has_weight, absent)
+        cases = own_shared_and_any_method_case_counts(codes, columns, has_weight, absent)
         blocks.append(RowsWithCaseCounts(rows, cases, is_average))
     return blocks
 
@@ -260,7 +263,7 @@ def warn_and_add_caution_of_left_out_cases(
         Advice that leaves out fewer cases, for the warning.
     """
     frame = codes.frame
-    cases = case_counts_of_methods(
+    cases = own_shared_and_any_method_case_counts(
         codes, by, frame["score"].notna().to_numpy(), is_row_of_absent_finding(frame)
     )
     texts = [text for text in missing_cases_text_or_empty_by_method(cases) if text]

@@ -337,7 +337,7 @@ def _terms_of_node(node: Any, formula_excerpt: str) -> Terms:
     """Return the terms of a node of formulaic's tree."""
     operator = _operator_symbol(node)
     if operator is None:
-        return _single_term(node, formula_excerpt)
+        return _one_factor_term_or_intercept(node, formula_excerpt)
     if operator in ("**", "^"):
         base, exponent = node.args
         return _power_of_terms(_terms_of_node(base, formula_excerpt), exponent, formula_excerpt)
@@ -360,7 +360,7 @@ def _terms_of_node(node: Any, formula_excerpt: str) -> Terms:
     return _union_of_terms(_interactions(left, right), formula_excerpt=formula_excerpt)
 
 
-def _single_term(token: Any, formula_excerpt: str) -> Terms:
+def _one_factor_term_or_intercept(token: Any, formula_excerpt: str) -> Terms:
     """Return the term of a token: one factor, or the intercept."""
     if not _is_number(token):
         factor = _factor_of_token(token, formula_excerpt)

@@ -159,7 +159,7 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], options: Margin
         cells = _level_combinations(model, columns, at)
         row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in columns})
-        means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
+        means = _average_means_or_slopes_with_gradients(fitted, model, row_sets, notes, scale=options.scale)
         margins.append(_ModelMargins(model, keys, means))
     frame = _marginal_frame(fitted, margins, options, notes)
     return frame.drop(columns=["statistic", "p_value"])
@@ -192,7 +192,7 @@ def marginal_contrasts(
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _level_combinations(model, columns, at, reference_code)
         row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
-        means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
+        means = _average_means_or_slopes_with_gradients(fitted, model, row_sets, notes, scale=options.scale)
         compared_cells = []
         contrasts = []
         for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
@@ -214,7 +214,9 @@ def marginal_contrasts(
         ]
         # In models of gaps, reference - method, a larger estimate is a lower score of the method.
         score_sign = -1 if fitted.reference else 1
-        frame = frame.assign(**_equivalence_verdict_columns(frame, margin, np.array(responses), score_sign))
+        frame = frame.assign(
+            **_equivalence_verdict_and_margin_p_value_columns(frame, margin, np.array(responses), score_sign)
+        )
     family_columns = [column for column in (*fitted.by, "formula", *columns) if column != term]
     if procedure == TUKEY:
         return tukey_frame(frame, family_columns, term)
@@ -300,7 +302,7 @@ def _estimate_difference(estimate: MarginalEstimate, reference: MarginalEstimate
     return MarginalEstimate(estimate.value - reference.value, estimate.gradient - reference.gradient)
 
 
-def _equivalence_verdict_columns(
+def _equivalence_verdict_and_margin_p_value_columns(
     frame: pd.DataFrame, margin: Margin, responses: np.ndarray, score_sign: int
 ) -> dict[str, Any]:
     """Return the columns of verdict, equivalence margin and P value of the contrasts.
@@ -345,7 +347,7 @@ def marginal_slopes(
             )
         cells = _level_combinations(model, by, at={})
         row_sets = [_rows_to_average(model, cell, by, average, at={}) for cell in cells]
-        slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
+        slopes = _average_means_or_slopes_with_gradients(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
     frame = _marginal_frame(fitted, margins, options, notes)
@@ -367,7 +369,9 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
         for column in columns_of_terms(model.formula.terms):
             if column in numeric:
                 all_rows = _rows_to_average(model, cell={}, by=(), average="rows", at={})
-                effects += _average_means_or_slopes(fitted, model, [all_rows], notes, covariate=column)
+                effects += _average_means_or_slopes_with_gradients(
+                    fitted, model, [all_rows], notes, covariate=column
+                )
                 term_names.append(column)
                 reference_levels.append(None)
                 continue
@@ -376,7 +380,9 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
                 # A model without rows has no levels.
                 continue
             row_sets = [_rows_to_average(model, cell, by=(), average="rows", at={}) for cell in cells]
-            reference_mean, *level_means = _average_means_or_slopes(fitted, model, row_sets, notes)
+            reference_mean, *level_means = _average_means_or_slopes_with_gradients(
+                fitted, model, row_sets, notes
+            )
             effects += [_estimate_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
             reference_level, *levels = display_values(model, column, codes)
@@ -504,7 +510,7 @@ def _matching_rows_set_to_cell(
     return _RowsToAverage(codes, np.tile(weights, len(combinations)))
 
 
-def _average_means_or_slopes(
+def _average_means_or_slopes_with_gradients(
     fitted: Fitted,
     model: Model,
     row_sets: Sequence[_RowsToAverage],

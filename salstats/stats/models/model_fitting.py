@@ -45,8 +45,8 @@ from salstats.stats.engine.score_reasons import (
 from salstats.stats.engine.shared_cases import (
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
-    case_counts_of_methods,
     missing_cases_text_or_empty_by_method,
+    own_shared_and_any_method_case_counts,
 )
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
@@ -126,7 +126,9 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     unit_by_formula: dict[str, str | None] = {}
     frames: dict[tuple[str, ...], _FrameWithUnits] = {}
     for parsed in formulas:
-        formula_data = _formula_data(data, parsed, by, options, errors, frames, is_scores=is_scores)
+        formula_data = _formula_frame_variables_units_and_weights(
+            data, parsed, by, options, errors, frames, is_scores=is_scores
+        )
         unit_by_formula[parsed.text] = formula_data.clustered_by
         frame = formula_data.frame
         keys, groups = row_groups(ColumnCodes(frame), by, overall=options.overall)
@@ -139,7 +141,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             formula_models.append(model)
         used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
         used_frame = frame.take(used_rows)
-        tasks_pooled = _pools_tasks(used_frame, parsed, options.by, by, notes)
+        tasks_pooled = _pools_tasks_datasets_or_models_by_default(used_frame, parsed, options.by, by, notes)
         metrics_pooled = _pools_metrics(used_frame, parsed, by, notes)
         formula_models = [
             replace(model, tasks_pooled=tasks_pooled, metrics_pooled=metrics_pooled)
@@ -209,7 +211,7 @@ def _parsed_formulas(formula: str | Sequence[str]) -> list[Formula]:
     return [parse_formula(text) for text in texts]
 
 
-def _formula_data(
+def _formula_frame_variables_units_and_weights(
     data: pd.DataFrame,
     formula: Formula,
     by: Sequence[str],
@@ -477,7 +479,9 @@ def _with_n_cases_shared_by_methods(
         rows = np.concatenate([groups[position] for position in positions])
         used_rows = np.concatenate([models[position].rows for position in positions])
         codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
-        cases = case_counts_of_methods(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
+        cases = own_shared_and_any_method_case_counts(
+            codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows]
+        )
         if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype(TEXT)
@@ -518,7 +522,7 @@ def _pools_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], not
     return True
 
 
-def _pools_tasks(
+def _pools_tasks_datasets_or_models_by_default(
     frame: pd.DataFrame,
     formula: Formula,
     by_option: str | Sequence[str] | None,

@@ -55,11 +55,11 @@ def _checked_metrics_of_formula(data: pd.DataFrame, formula: Formula, reference:
     A column in the formula that the frame drops or replaces raises FormulaError.
     """
     metrics = names_that_are_metrics_not_columns(data, formula.columns, f" in {formula.text!r}")
-    _check_no_replaced_column_is_named(formula, metrics, reference)
+    _check_score_and_reference_score_not_named(formula, metrics, reference)
     return metrics
 
 
-def _check_no_replaced_column_is_named(
+def _check_score_and_reference_score_not_named(
     formula: Formula, metrics: Sequence[str], reference: str | None
 ) -> None:
     """Raise FormulaError for a column in a formula that the frame drops, or fills with other values."""
@@ -112,7 +112,7 @@ def _reference_minus_method_response_frame(
     response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
     if response in metrics:
-        scores = _response_scores_and_covariates_before_pairing(data, response, metrics, reference)
+        scores = _unpaired_response_scores_with_metric_covariate_columns(data, response, metrics, reference)
     else:
         scores = data.assign(score=data[response])
         if "metric" not in scores.columns:
@@ -120,7 +120,7 @@ def _reference_minus_method_response_frame(
         coded_scores_without_warnings(scores, "data")
     paired = all_pairs_with_both_scores_or_nan(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
-    _warn_incomplete_gaps(paired, gap.notna(), reference)
+    _warn_many_cases_scored_by_one_side(paired, gap.notna(), reference)
     if "reason" in paired.columns:
         paired = paired.drop(columns="reference_reason").assign(reason=_gap_reasons(paired))
     paired = paired.assign(**{"score": gap, response: gap})
@@ -138,7 +138,7 @@ def _reference_minus_method_response_frame(
     return paired[list(data.columns)]
 
 
-def _response_scores_and_covariates_before_pairing(
+def _unpaired_response_scores_with_metric_covariate_columns(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Return the scores of the metric on the left side, with the other metrics as columns."""
@@ -159,7 +159,7 @@ def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
     return stated.fillna(paired["reference_reason"]).mask(pair_lacks_score_of_absent_finding(paired), ABSENT)
 
 
-def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
+def _warn_many_cases_scored_by_one_side(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
     """Warn if a method or the reference lacks scores for many cases of the other.
 
     `complete` (n_pairs,) is True for the pairs with a gap.

@@ -12,7 +12,7 @@ from salstats.stats.models.error_kinds import MIXED_MODEL_ERRORS
 from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN
-from salstats.stats.models.mixed.kenward_roger import kenward_roger_inference
+from salstats.stats.models.mixed.kenward_roger import kenward_roger_covariance_df_and_f_test
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
 from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite_df, satterthwaite_f
 
@@ -70,19 +70,19 @@ class MixedInference:
         """Return the covariance of the coefficients, (p, p)."""
         if errors == "kenward-roger":
             identity = np.eye(self.solution.n_coefficients)
-            return kenward_roger_inference(self.solution, identity).covariance.copy()
+            return kenward_roger_covariance_df_and_f_test(self.solution, identity).covariance.copy()
         return self.solution.covariance.copy()
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
         """Return the degrees of freedom of contrasts (q, p) of the coefficients, (q,)."""
         if errors == "kenward-roger":
-            return kenward_roger_inference(self.solution, contrasts).df
+            return kenward_roger_covariance_df_and_f_test(self.solution, contrasts).df
         return satterthwaite_df(self.solution, contrasts)
 
     def f_test(self, errors: str, contrasts: np.ndarray) -> FTest:
         """Test that contrasts (q, p) of the coefficients are all zero."""
         if errors == "kenward-roger":
-            return kenward_roger_inference(self.solution, contrasts).test
+            return kenward_roger_covariance_df_and_f_test(self.solution, contrasts).test
         return satterthwaite_f(self.solution, contrasts)
 
 

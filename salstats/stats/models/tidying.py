@@ -195,7 +195,7 @@ def _estimates_from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     additional_columns: dict[str, Any] = {}
     if not is_in_design.all():
         additional_columns["effect"] = effect
-    factors = _factor_reference_by_parameter(fit)
+    factors = _factor_and_reference_level_by_parameter(fit)
     n_rows = len(frame)
     no_factor = _FactorReference(factor=None, reference_level=None)
     row_factors = [factors.get(name, no_factor) for name in names]
@@ -292,7 +292,7 @@ class _FactorReference(NamedTuple):
     reference_level: str | None
 
 
-def _factor_reference_by_parameter(fit: Any) -> dict[str, _FactorReference]:
+def _factor_and_reference_level_by_parameter(fit: Any) -> dict[str, _FactorReference]:
     """Return factor and reference level, by name, of a statsmodels result's parameters that are levels."""
     # statsmodels before 0.15 calls it `design_info`
     spec: Any = getattr(fit.model.data, "model_spec", None) or getattr(fit.model.data, "design_info", None)

@@ -203,7 +203,7 @@ def checked_reader_study_of_group(
     method_of_row = method_of_row[is_read_row]
     methods = _names_in_code_order(frame["method"], rows[is_read_row], method_of_row)
     readers = _names_in_code_order(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
-    _check_readers_and_cases_suffice(readings, methods, readers, figure_to_check_for, group_name)
+    _check_enough_readers_and_cases_per_method(readings, methods, readers, figure_to_check_for, group_name)
     method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
     _check_method_pairs_share_equally_many_cases(read_with_method, methods, group_name)
@@ -312,7 +312,7 @@ def _case_name(all_readings: CodedReadings, row: int) -> str:
     return repr(str(all_readings.frame["case"].iloc[row]))
 
 
-def _check_readers_and_cases_suffice(
+def _check_enough_readers_and_cases_per_method(
     readings: ReaderReadings, methods: list[str], readers: list[str], figure: FigureOfMerit, group_name: str
 ) -> None:
     """Raise SalstatsError if there are too few readers, or a reader has too few cases or lacks a method."""

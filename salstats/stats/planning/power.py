@@ -217,7 +217,7 @@ def power(
     n_studies = check_count(n_studies, "n_studies", 2)
     _check_at_most_one_goal(margin, width)
     case_numbers = _sorted_distinct_sizes(n_cases, "n_cases")
-    effects = _checked_effects_or_goal_default(effect, plan)
+    effects = _checked_effects_or_margin_zero_or_width_none(effect, plan)
     if term != "mrmc":
         _check_no_reader_options(n_readers, readers, cases)
     needs_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
@@ -371,7 +371,7 @@ def _check_not_empty(values: np.ndarray, option: str) -> None:
         )
 
 
-def _checked_effects_or_goal_default(
+def _checked_effects_or_margin_zero_or_width_none(
     effect: float | Sequence[float] | None, plan: Plan
 ) -> list[float | None]:
     """Return effects as numbers; an effect of None in the list stands for the pilot's."""

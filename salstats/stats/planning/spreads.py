@@ -48,7 +48,7 @@ def sd_of_unit_contributions_to_estimate(moved: MovedPilot, term: str, effect: f
         denominator_per_unit = pilot.unit_sums_of_complete_pairs(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
     if sd > 0 and moved.flip_chances is not None and pilot.unit_sizes.max() == 1:
-        return _sd_with_limits_and_df_for_binary_scores(moved, sd)
+        return _sd_with_limit_ratios_for_binary_scores(moved, sd)
     df = df_of_sample_variance(unit_sums)
     return SdWithLimitsAndDf(sd, limits_of_true_to_estimated_error(df), df)
 
@@ -81,7 +81,7 @@ def limits_of_true_to_estimated_error(df: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _sd_with_limits_and_df_for_binary_scores(moved: MovedPilot, sd: float) -> SdWithLimitsAndDf:
+def _sd_with_limit_ratios_for_binary_scores(moved: MovedPilot, sd: float) -> SdWithLimitsAndDf:
     """Return the SD for a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
 
     The variance of one difference is that share less the square of the mean difference.

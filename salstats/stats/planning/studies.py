@@ -15,8 +15,8 @@ from salstats.jobs import results_by_batch
 from salstats.stats.comparison_frames import (
     infer_and_test,
     lower_or_higher_verdict_and_any_margin_columns,
-    options_for_wild_or_joint_tests,
     test_name_of_each_row,
+    without_binary_defaults_if_wild_or_joint,
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
@@ -72,7 +72,7 @@ class Plan:
     ) -> pd.DataFrame:
         """Analyse the pairs of each study as `analyse` would; return a row for each study."""
         options = checked_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
-        options = options_for_wild_or_joint_tests(options, self.test, adjust="none")
+        options = without_binary_defaults_if_wild_or_joint(options, self.test, adjust="none")
         test = self.test or options.agreeing_test_name
         comparison = ComparisonOptions(
             "reference", by=["study"], pairs="complete", average=None, overall=False

@@ -140,7 +140,7 @@ def sd_of_sampled_auc_by_sample_size(recordings: Recordings) -> ItemResult:
     return ItemResult(
         spread,
         table,
-        plot_mean_auc_sd_by_sampled_pixels(drawn_spread),
+        plot_mean_sd_of_auc_by_pixels(drawn_spread),
         slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
@@ -178,7 +178,7 @@ def sampled_beside_exact_auc(recordings: Recordings) -> ItemResult | None:
 
 
 @keep_call_in_figure
-def plot_mean_auc_sd_by_sampled_pixels(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
+def plot_mean_sd_of_auc_by_pixels(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot the mean SD of sampled AUC and sAUC by the number of sampled pixels, both axes logarithmic.
 
     A line per method; the mean is over cases and readers.
@@ -220,7 +220,7 @@ def plot_mean_auc_sd_by_sampled_pixels(spread: pd.DataFrame, *, width: float = C
             grid.panel_height(_PANEL_RATIO),
             x="Pixels drawn on either side",
             y="SD of the sampled value",
-            notes=_notes_of_mean_auc_and_sd_figure(spread, rows, labels),
+            notes=_notes_of_auc_sd_figure(spread, rows, labels),
             legend=list(texts.values()),
         )
         + group_scales(texts, width=width, labels=labels)
@@ -230,10 +230,8 @@ def plot_mean_auc_sd_by_sampled_pixels(spread: pd.DataFrame, *, width: float = C
     )
 
 
-def _notes_of_mean_auc_and_sd_figure(
-    spread: pd.DataFrame, drawn_rows: pd.DataFrame, labels: Labels
-) -> list[str]:
-    """Write the notes of `plot_mean_auc_sd_by_sampled_pixels`.
+def _notes_of_auc_sd_figure(spread: pd.DataFrame, drawn_rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Write the notes of `plot_mean_sd_of_auc_by_pixels`.
 
     `drawn_rows` are those rows of `spread` that are drawn.
     """

@@ -198,7 +198,7 @@ def table_1_means_of_tools(comparison: ToolComparison) -> ItemResult:
     if not options.as_published:
         columns[interval_name_with_level(read_estimates(rows)) or "CI"] = _limits_text
     if rows["printed_mean"].notna().any():
-        columns["Printed mean (SD)"] = _printed_mean_text
+        columns["Printed mean (SD)"] = _printed_mean_and_sd_text_or_empty
     table = table_of(
         sorted_by_metric_and_tool(rows, names),
         TABLE_ID,
@@ -250,7 +250,7 @@ def _mean_and_sd_text(row: Any) -> str:
     return f"{fixed_text(row.estimate, digits)} ({fixed_text(row.sd, digits)})"
 
 
-def _printed_mean_text(row: Any) -> str:
+def _printed_mean_and_sd_text_or_empty(row: Any) -> str:
     """Write the printed mean (SD), nothing where none was printed."""
     if np.isnan(row.printed_mean):
         return ""
@@ -377,8 +377,10 @@ def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOption
     """Make the table of both runs side by side."""
     columns: dict[TableColumn, CellSource] = {}
     for prefix, run in RUNS.items():
-        columns |= _cell_functions_of_run(prefix, run, options)
-    columns[TableColumn("Verdict, where it changes", align="left")] = _verdict_change_text
+        columns |= _n_mean_and_difference_cells_of_run(prefix, run, options)
+    columns[TableColumn("Verdict, where it changes", align="left")] = (
+        _both_verdicts_text_or_empty_if_unchanged
+    )
     n_tests = 0
     if "verdict" in rows:
         n_tests = int(rows["verdict"].notna().sum())
@@ -407,7 +409,7 @@ def _is_estimated_difference_changed_by_failures(rows: pd.DataFrame) -> pd.Serie
     return rows["verdict"].notna() & (rows["estimate"] != rows["worst_estimate"])
 
 
-def _cell_functions_of_run(
+def _n_mean_and_difference_cells_of_run(
     column_prefix: str, heading: str, options: ToolComparisonOptions
 ) -> dict[TableColumn, CellSource]:
     """Return the columns of one run, each with the function of a row that writes its cell."""
@@ -433,7 +435,7 @@ def _cell_functions_of_run(
     }
 
 
-def _verdict_change_text(row: Any) -> str:
+def _both_verdicts_text_or_empty_if_unchanged(row: Any) -> str:
     """Write both verdicts where they differ."""
     if not row.changed:
         return ""

@@ -360,7 +360,7 @@ def plot_measures_by_mask_size_or_shift(scores: pd.DataFrame) -> Figure:
     # Axes of agreement reach from 0 to 1, those of distance from 0 to the largest distance of all panels.
     largest_score = rows["score"].max()
     ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(axes == _AGREEMENT, 1.0, largest_score))
-    notes = [_PERFECT_NOTE, _grey_line_and_size_note(rows, by_shift)]
+    notes = [_PERFECT_NOTE, _grey_line_of_truth_and_size_note(rows, by_shift)]
     if hidden:
         notes.append("PDC without size penalty is the same, as all sizes are.")
     notes += [changing_sizes_note_or_empty(simulations), ABBREVIATION_NOTE, RECONSTRUCTION_NOTE]
@@ -410,7 +410,7 @@ def _measures_hidden_by_penalised_curve(rows: pd.DataFrame) -> list[str]:
     return hidden
 
 
-def _grey_line_and_size_note(rows: pd.DataFrame, by_shift: bool) -> str:
+def _grey_line_of_truth_and_size_note(rows: pd.DataFrame, by_shift: bool) -> str:
     """Explain the grey line, and sizes that change along an axis of shifts."""
     if not by_shift:
         return "Grey line: the truth's size."

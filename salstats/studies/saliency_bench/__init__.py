@@ -17,7 +17,7 @@ from salstats.studies.saliency_bench.benchmark_tables import (
     rank_stability_over_cases,
     rank_stability_over_data_sets,
     table_2_models_with_several_methods,
-    table_3_metric_correlations_over_data_sets,
+    table_3_metric_correlations_across_data_sets,
     table_4_models_with_single_method,
 )
 from salstats.studies.saliency_bench.cell_means import (
@@ -39,7 +39,7 @@ from salstats.studies.saliency_bench.data_sets import (
 from salstats.studies.saliency_bench.table_consistency import (
     digit_changes_that_reconcile_tables,
     printed_correlations_compared_with_printed_values,
-    printed_correlations_of_complete_models_and_methods,
+    printed_correlations_where_all_data_sets_present,
     printed_means_matching_cells,
 )
 from salstats.studies.study_parser import Parser
@@ -122,7 +122,7 @@ SCORE_ITEMS = (
               table_2_models_with_several_methods, needs=(SEVERAL_METHODS,), part_needs=_PARTS,
               slice=_SCORES),
     StudyItem("table_3", "Table 3: correlation of metrics over data sets",
-              table_3_metric_correlations_over_data_sets, needs=(TWO_METRICS, ENOUGH_DATA_SETS),
+              table_3_metric_correlations_across_data_sets, needs=(TWO_METRICS, ENOUGH_DATA_SETS),
               part_needs=tuple(METRIC_NEEDS), slice=_DATA_SETS),
     StudyItem("table_4", "Table 4: models with a single explanation, by data set",
               table_4_models_with_single_method, needs=(ONE_METHOD,), part_needs=_PARTS, slice=_SCORES),
@@ -137,7 +137,7 @@ PRINTED_ITEMS = (
     StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method",
               table_2_models_with_several_methods, slice=_PRINTED),
     StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets",
-              table_3_metric_correlations_over_data_sets, slice=_PRINTED),
+              table_3_metric_correlations_across_data_sets, slice=_PRINTED),
     StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set",
               table_4_models_with_single_method, slice=_PRINTED),
     StudyItem("ranks_data_sets", _RANKS_TITLE, rank_stability_over_data_sets, slice=_PRINTED),
@@ -289,7 +289,7 @@ def _add_printed_numbers(items: Iterable[StudyItem], compared_scores: pd.DataFra
     cells = split_by_several_or_single_method(compared_scores[list(CELL_COLUMNS)].drop_duplicates())
     printed_rows = {
         "table_2": printed_means_matching_cells(cells.several),
-        "table_3": printed_correlations_of_complete_models_and_methods(compared_scores),
+        "table_3": printed_correlations_where_all_data_sets_present(compared_scores),
         "table_4": printed_means_matching_cells(cells.single),
     }
     keys = {"table_2": CELL_COLUMNS, "table_3": ("model", "method", "x", "y"), "table_4": CELL_COLUMNS}

@@ -227,7 +227,7 @@ def _means_figure(means: pd.DataFrame, names: Labels) -> Figure:
     )
 
 
-def table_3_metric_correlations_over_data_sets(benchmark: Benchmark) -> ItemResult | None:
+def table_3_metric_correlations_across_data_sets(benchmark: Benchmark) -> ItemResult | None:
     """Table 3: correlations of two metrics' means over data sets, a group of rows per pair."""
     as_published = benchmark.options.as_published
     metrics = benchmark.names.order("metric", benchmark.means["metric"])

@@ -41,7 +41,7 @@ def table_1_data_sets(benchmark: Benchmark) -> ItemResult | None:
     counted = [column for column in COUNTED if column in scores and scores[column].notna().any()]
     rows = []
     for dataset, dataset_scores in scores.groupby("dataset", sort=False, observed=True):
-        rows.append({"dataset": dataset, **_data_set_facts(dataset_scores, counted)})
+        rows.append({"dataset": dataset, **_counts_and_size_quartiles_of_data_set(dataset_scores, counted)})
     names = benchmark.names
     frame = pd.DataFrame(rows)
     order = names.order("dataset", frame["dataset"])
@@ -54,7 +54,7 @@ def table_1_data_sets(benchmark: Benchmark) -> ItemResult | None:
     return ItemResult(frame, table, note="Truths: findings that are present, of all classes on all images")
 
 
-def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
+def _counts_and_size_quartiles_of_data_set(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
     """Return the number of patients, images and so on, and quartiles of the size of findings."""
     is_present = ~is_row_of_absent_finding(scores)
     if "label" in scores:
@@ -134,7 +134,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
         if model_index >= len(models):
             return None
         model = models[model_index]
-        rows = _scores_with_first_task_by_default(benchmark)
+        rows = _scores_with_task_column_added_if_missing(benchmark)
         rows = rows[rows["metric"] == picks["metric"].iloc[0]]
         title = f"Fig. {3 + model_index}: maps of every method"
         if model is not None:
@@ -180,7 +180,7 @@ def _median_score_image_of_each_data_set(benchmark: Benchmark) -> pd.DataFrame:
     Columns: `dataset, case, task, metric, score` and what `pick_cases` adds.
     """
     study = _study(benchmark)
-    scores = _scores_with_first_task_by_default(benchmark)
+    scores = _scores_with_task_column_added_if_missing(benchmark)
     cases_and_tasks = {(case.case, task) for case in study for task in case.truths}
     metric = benchmark.names.order("metric", scores["metric"])[0]
     scores = scores[(scores["metric"] == metric) & scores["score"].notna()]
@@ -200,7 +200,7 @@ def _median_score_image_of_each_data_set(benchmark: Benchmark) -> pd.DataFrame:
     return picks.set_index("dataset").loc[order].reset_index()
 
 
-def _scores_with_first_task_by_default(benchmark: Benchmark) -> pd.DataFrame:
+def _scores_with_task_column_added_if_missing(benchmark: Benchmark) -> pd.DataFrame:
     """Return the scores; without a column `task` they belong to the first task of the study."""
     scores = benchmark.scores
     assert scores is not None

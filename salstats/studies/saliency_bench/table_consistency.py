@@ -76,7 +76,7 @@ def printed_means_matching_cells(cells: pd.DataFrame) -> pd.DataFrame:
     return matched[[*CELL_COLUMNS, "estimate"]]
 
 
-def printed_correlations_of_complete_models_and_methods(cells: pd.DataFrame) -> pd.DataFrame:
+def printed_correlations_where_all_data_sets_present(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the printed correlations of models and methods with all data sets of the study and no other.
 
     Columns: `model, method` with the names of the scores, the metrics `x, y`, and `estimate`.

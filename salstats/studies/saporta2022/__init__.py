@@ -19,7 +19,11 @@ from salstats.studies.saporta2022.example_cases import (
     figure_1_case_of_median_iou,
     figure_3_findings_with_extreme_features,
 )
-from salstats.studies.saporta2022.file_scoring import add_options, read_unscored_study, score_and_tune
+from salstats.studies.saporta2022.file_scoring import (
+    add_options,
+    read_study_validation_and_features_unscored,
+    score_and_tune,
+)
 from salstats.studies.saporta2022.localisation import (
     auroc_by_model_and_task,
     decreases_from_people,
@@ -210,7 +214,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         )
     if options.full_scores:
         raise SalstatsError(Setting("full_scores"), " belongs to ", Setting("scores"))
-    unscored = read_unscored_study(options)
+    unscored = read_study_validation_and_features_unscored(options)
     return OpenedStudy(
         ITEMS,
         unscored.available,

@@ -241,8 +241,8 @@ def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> It
         "prob",
         metric,
         by="task",
-        fit=_rows_or_none_if_unestimated(lines),
-        correlations=_rows_or_none_if_unestimated(correlations),
+        fit=_rows_or_none_if_all_unestimated(lines),
+        correlations=_rows_or_none_if_all_unestimated(correlations),
         labels=LABELS,
     )
     if inference.published:
@@ -262,7 +262,7 @@ def localisation_regressed_on_confidence(frames: StudyFrames, metric: str) -> It
     return ItemResult(estimates, table, figure, slice=case_slice, note=note)
 
 
-def _rows_or_none_if_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
+def _rows_or_none_if_all_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
     """Return the rows, or None where all estimates are missing: two cases have no line or correlation."""
     if rows["estimate"].notna().any():
         return rows

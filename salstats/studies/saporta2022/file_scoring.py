@@ -166,7 +166,7 @@ class UnscoredStudy:
     available: frozenset[Need]
 
 
-def read_unscored_study(options: argparse.Namespace) -> UnscoredStudy:
+def read_study_validation_and_features_unscored(options: argparse.Namespace) -> UnscoredStudy:
     """Read and check all that does not need a score: the study, its validation study and its features."""
     if options.resume is not None:
         # A folder that cannot be used is an error now, not after the files are read.
@@ -398,7 +398,7 @@ def full_scores_as_true_positive_slice(full: pd.DataFrame, cases_with_finding: s
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype=TEXT)
     has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
-    counts = _pixel_counts_of_each_row(rows)
+    counts = _confusion_pixel_counts_of_each_row(rows)
     n_truth = counts.tp + counts.fn
     n_mask = counts.tp + counts.fp
     is_absent = has_counts & (n_truth == 0)
@@ -447,7 +447,7 @@ def iou_rows_with_low_probability_masks_emptied(
     # A comparison with NaN is False.
     is_emptied = has_counts & (prob < row_cutoffs)
     is_unknown = has_counts & has_cutoff & np.isnan(prob)
-    counts = _pixel_counts_of_each_row(rows)
+    counts = _confusion_pixel_counts_of_each_row(rows)
     counts_of_empty_masks = counts.with_empty_mask()
     for name, values in zip(_COUNT_COLUMNS, counts_of_empty_masks, strict=True):
         rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
@@ -462,7 +462,7 @@ def iou_rows_with_low_probability_masks_emptied(
     return _undefine_scores(rows, {TRUE_NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
-def _pixel_counts_of_each_row(rows: pd.DataFrame) -> Counts:
+def _confusion_pixel_counts_of_each_row(rows: pd.DataFrame) -> Counts:
     """Return the counts of pixels as floats, 0 where they are missing."""
     counts = {}
     for name in _COUNT_COLUMNS:

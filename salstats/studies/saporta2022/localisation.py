@@ -272,7 +272,9 @@ def means_by_method_and_model(frames: StudyFrames) -> ItemResult:
         labels=LABELS,
         bold=compared_column,
     )
-    return ItemResult(estimates, table, _model_figure(estimates, model_names), note=note)
+    return ItemResult(
+        estimates, table, _figure_of_model_averages_or_task_means(estimates, model_names), note=note
+    )
 
 
 def _decreases_by_model_task_and_method(
@@ -290,7 +292,7 @@ def _decreases_by_model_task_and_method(
     return rows.reset_index("model").reset_index(drop=True)
 
 
-def _model_figure(estimates: pd.DataFrame, model_names: Sequence[str]) -> Figure:
+def _figure_of_model_averages_or_task_means(estimates: pd.DataFrame, model_names: Sequence[str]) -> Figure:
     """Plot means over tasks where models are named, else means per task."""
     average = estimates[estimates["task"] == AVERAGE].drop(columns="task")
     # As published there is no average over tasks.

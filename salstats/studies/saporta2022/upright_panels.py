@@ -94,7 +94,13 @@ def plot_means_by_task_with_upright_names(
     task_width = (width / n_columns - _LEFT_MM) / n_tasks
     auroc_by_task: dict[str, float] = {}
     if auroc is not None:
-        auroc_by_task = dict(zip(auroc["task"], auroc["estimate"], strict=True))
+        auroc_by_task = dict(
+            zip(
+                auroc["task"],
+                auroc["estimate"],
+                strict=True,
+            )
+        )
     # Names of the tasks stand upright below the axis, on two lines where there is room.
     max_chars = 40
     max_lines = 1

@@ -115,7 +115,7 @@ def test_ten_pairs_or_more_have_a_cloud_unless_equal_or_of_0_and_1():
 
     def has_cloud(human, cam):
         scores = made_up({"human": human, "cam": cam})
-        return set(data_of(scores, t_differences(scores)).has_difference_cloud_by_pair)
+        return set(data_of(scores, t_differences(scores)).has_cloud_by_row_of_pairs)
 
     assert has_cloud(human, cam) == {True}
     assert has_cloud(human[:9], cam[:9]) == {False}

@@ -8,7 +8,7 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.scatter_data import (
     correlations_with_texts,
-    fitted_lines,
+    fitted_lines_with_panel_and_group,
     points_of_other_groups,
     scatter_points_and_binned_rates,
 )
@@ -87,7 +87,9 @@ def test_up_to_four_methods_share_a_panel_and_titles_name_what_varies():
     assert (own.panel_columns, own.n_groups_in_panel) == (["task", "method"], 1)
     assert own.points["panel"].cat.categories.tolist() == [f"m{i}" for i in range(5)]
     by_method = pd.concat([line(method="m1"), line(method="m3")])[["method", *line().columns]]
-    lines = fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", own, DATA).frame
+    lines = fitted_lines_with_panel_and_group(
+        read_estimates(by_method, "fit"), "prob", "iou", own, DATA
+    ).frame
     assert lines["panel"].tolist() == ["m1", "m1", "m3", "m3"]
     two_tasks = pd.concat([five, five.assign(task="Nodule")])
     panels = (
@@ -123,21 +125,25 @@ def test_a_column_has_panels_or_colours():
 
 
 def test_a_line_of_all_panels_stands_in_each_and_has_no_group():
-    lines = fitted_lines(read_estimates(line(), "fit"), "prob", "iou", points_of(), DATA)
+    lines = fitted_lines_with_panel_and_group(read_estimates(line(), "fit"), "prob", "iou", points_of(), DATA)
     assert lines.frame["panel"].tolist() == ["Edema", "Nodule"] * 2
     assert lines.frame["group"].isna().all()
 
 
 def test_a_line_by_task_stands_in_its_panel_only_and_a_single_mean_is_no_line():
     by_task = pd.concat([line(task="Edema"), line(task="Nodule").head(1)])[["task", *line().columns]]
-    lines = fitted_lines(read_estimates(by_task, "fit"), "prob", "iou", points_of(), DATA)
+    lines = fitted_lines_with_panel_and_group(
+        read_estimates(by_task, "fit"), "prob", "iou", points_of(), DATA
+    )
     assert lines.frame["panel"].tolist() == ["Edema", "Edema"]
 
 
 def test_a_line_by_method_has_its_colour_in_each_panel():
     by_method = pd.concat([line(method="gradcam"), line(method="lime", estimate=[0.5, 0.6])])
     by_method = by_method[["method", *line().columns]]
-    lines = fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", points_of(), DATA).frame
+    lines = fitted_lines_with_panel_and_group(
+        read_estimates(by_method, "fit"), "prob", "iou", points_of(), DATA
+    ).frame
     ends = lines.groupby(["panel", "group"], observed=True)["estimate"].apply(list)
     assert ends.to_dict() == {
         (panel, group): estimates
@@ -146,11 +152,16 @@ def test_a_line_by_method_has_its_colour_in_each_panel():
     }
     # panels by method have no colours
     panels = points_of(by=["task", "method"])
-    assert fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", panels, DATA).frame.shape[0] == 8
+    assert (
+        fitted_lines_with_panel_and_group(
+            read_estimates(by_method, "fit"), "prob", "iou", panels, DATA
+        ).frame.shape[0]
+        == 8
+    )
     # without colours by method no line of a method has a place
     one_colour = points_of(by="task", colour="case")
     with raises(SalstatsError, option="fit", column="method"):
-        fitted_lines(read_estimates(by_method, "fit"), "prob", "iou", one_colour, DATA)
+        fitted_lines_with_panel_and_group(read_estimates(by_method, "fit"), "prob", "iou", one_colour, DATA)
 
 
 def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
@@ -209,7 +220,7 @@ def test_estimates_of_other_variables_than_the_axes_are_an_error_that_lists_them
     lines = pd.concat([line(formula="dice ~ prob"), line(covariate="size")])
     lines = read_estimates(lines[["formula", "covariate", "value", "estimate"]], "fit")
     with raises(SalstatsError, option="fit", choices=("dice along prob", "iou along size")):
-        fitted_lines(lines, "prob", "iou", points_of(), DATA)
+        fitted_lines_with_panel_and_group(lines, "prob", "iou", points_of(), DATA)
     pairs = pd.DataFrame({"x": ["iou", "dice"], "y": ["size", "prob"], "term": "pearson", "estimate": 0.5})
     with raises(SalstatsError, option="correlations", choices=("iou and size", "dice and prob")):
         correlations_with_texts(read_estimates(pairs, "correlations"), "prob", "iou", points_of())
@@ -217,7 +228,7 @@ def test_estimates_of_other_variables_than_the_axes_are_an_error_that_lists_them
 
 def test_lines_of_gaps_to_a_method_are_not_drawn_over_scores_of_the_method():
     gaps = read_estimates(line(reference="human"), "fit")
-    assert len(fitted_lines(gaps, "prob", "iou", points_of(), DATA).frame) == 4
+    assert len(fitted_lines_with_panel_and_group(gaps, "prob", "iou", points_of(), DATA).frame) == 4
     scores = DATA.replace({"method": {"lime": "human"}})
     with raises(SalstatsError, option="fit", column="reference"):
-        fitted_lines(gaps, "prob", "iou", points_of(), scores)
+        fitted_lines_with_panel_and_group(gaps, "prob", "iou", points_of(), scores)

@@ -13,7 +13,7 @@ from report_frames import SETTINGS
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.report.provenance import file_digest, frame_digest, provenance_rows
+from salstats.display.report.provenance import file_digest, frame_digest, provenance_rows_without_date
 from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 from salstats.errors import InputFileError
@@ -52,7 +52,7 @@ def test_two_inputs_of_one_name_stay_two_rows_without_their_folders(tmp_path, sm
         (tmp_path / folder).mkdir()
         paths.append(tmp_path / folder / "scores.csv")
         paths[-1].write_bytes(content)
-    rows = dict(provenance_rows(words(inputs=paths), small))
+    rows = dict(provenance_rows_without_date(words(inputs=paths), small))
     assert rows["Input"] == "scores.csv (1) and scores.csv (2)"
     assert rows["SHA-256 of scores.csv (1)"] == file_digest(paths[0])
     assert rows["SHA-256 of scores.csv (1)"] != rows["SHA-256 of scores.csv (2)"]
@@ -60,20 +60,20 @@ def test_two_inputs_of_one_name_stay_two_rows_without_their_folders(tmp_path, sm
     # a third file is called as the first of these would be
     paths.append(tmp_path / "scores.csv (1)")
     paths[-1].write_bytes(b"abe")
-    rows = dict(provenance_rows(words(inputs=paths), small))
+    rows = dict(provenance_rows_without_date(words(inputs=paths), small))
     digests = {digest for name, digest in rows.items() if name.startswith("SHA-256")}
     assert digests == {file_digest(path) for path in paths}
 
 
 def test_without_a_file_the_digest_is_of_the_frame_and_says_so(small):
-    rows = dict(provenance_rows(words(), small))
+    rows = dict(provenance_rows_without_date(words(), small))
     assert rows["Input"] == "scores given as a data frame"
     assert rows["SHA-256 of the scores as CSV"] == frame_digest(small)
 
 
 def test_settings_and_versions_stand_in_the_rows(small):
     chosen = {"adjust": "BH", "covariates": ("age", "prob_2"), "only": {"dataset": "chexpert"}}
-    rows = dict(provenance_rows(words(n_replicates=10_000, seed=42, **chosen), small))
+    rows = dict(provenance_rows_without_date(words(n_replicates=10_000, seed=42, **chosen), small))
     expected = {
         "Rows used": "Dataset = chexpert", "Number of rows": "3", "Reference": "Human benchmark",
         "Unit of resampling and of clusters": "patient", "Bootstrap replicates, or flips": "10,000",
@@ -85,8 +85,10 @@ def test_settings_and_versions_stand_in_the_rows(small):
     for name in ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib"):
         assert rows[f"Version of {name}"][0].isdigit()
     assert rows["Test of contrasts"] == "that of the interval"
-    assert dict(provenance_rows(words(test="wilcoxon"), small))["Test of contrasts"] == "wilcoxon"
-    bare = dict(provenance_rows(words(reference=None, adjust="none", covariates=()), small))
+    assert (
+        dict(provenance_rows_without_date(words(test="wilcoxon"), small))["Test of contrasts"] == "wilcoxon"
+    )
+    bare = dict(provenance_rows_without_date(words(reference=None, adjust="none", covariates=()), small))
     assert (bare["Reference"], bare["Adjustment for multiple tests"], bare["Covariates"]) == ("none",) * 3
     assert "Rows used" not in bare
     assert "Weights" not in bare
@@ -96,12 +98,12 @@ def test_settings_and_versions_stand_in_the_rows(small):
     assert {
         "Margin of differences": "(-0.1, None)", "Weights": "unit", "Style of numbers": "ama",
         "Interval of means and contrasts": "t", "Confidence level": "90%",
-    }.items() <= dict(provenance_rows(other, small)).items()  # fmt: skip
+    }.items() <= dict(provenance_rows_without_date(other, small)).items()  # fmt: skip
 
 
 def test_nothing_tells_the_machine_the_user_or_the_time(small):
-    rows = provenance_rows(words(), small)
-    assert rows == provenance_rows(words(), small.copy())
+    rows = provenance_rows_without_date(words(), small)
+    assert rows == provenance_rows_without_date(words(), small.copy())
     for private in (platform.node(), str(Path.home()), str(Path.cwd())):
         assert not private or private not in str(rows)
     assert getpass.getuser() not in str(rows).split()

@@ -6,7 +6,7 @@ from report_frames import frame, mean_row
 
 from salstats.display.estimates import read_estimates
 from salstats.display.report.ranking import (
-    compared_means_best_first,
+    compared_means_of_any_metric_best_first,
     first_metric_of_compared_methods,
     is_mean_over_tasks_on_metric,
 )
@@ -21,18 +21,18 @@ def means_of(*rows):
 )
 def test_the_best_is_the_largest_unless_smaller_is_better(metric, order):
     means = means_of(*(mean_row(name, mean, metric=metric) for name, mean in (("a", 0.2), ("b", 0.5))))
-    assert compared_means_best_first(means, None).distinct_values("method") == order
+    assert compared_means_of_any_metric_best_first(means, None).distinct_values("method") == order
 
 
 def test_the_reference_and_undefined_means_have_no_rank():
     means = means_of(mean_row("human", 0.9), mean_row("a", 0.2), mean_row("b", np.nan))
-    assert compared_means_best_first(means, "human").distinct_values("method") == ["a"]
-    assert compared_means_best_first(means, None).distinct_values("method") == ["human", "a"]
+    assert compared_means_of_any_metric_best_first(means, "human").distinct_values("method") == ["a"]
+    assert compared_means_of_any_metric_best_first(means, None).distinct_values("method") == ["human", "a"]
 
 
 def test_means_that_tie_keep_their_order():
     means = means_of(*(mean_row(name, 0.5) for name in "cab"))
-    assert compared_means_best_first(means, None).distinct_values("method") == ["c", "a", "b"]
+    assert compared_means_of_any_metric_best_first(means, None).distinct_values("method") == ["c", "a", "b"]
 
 
 def test_ranked_means_are_averages_on_the_first_metric_with_a_compared_method():

@@ -142,7 +142,7 @@ def differing(rows=(), other_rows=(), n_untested=0):
 
 def test_underlined_estimates_are_the_rarer_ones():
     def note(*arguments):
-        return notes.underlined_reference_differences_note(differences(), differing(*arguments), Labels())
+        return notes.underlining_meaning_note(differences(), differing(*arguments), Labels())
 
     assert note((0,), (1, 2)).startswith("Underlined: differs from ")
     assert note((0,), (1,)).startswith("Underlined: differs from ")
@@ -154,7 +154,7 @@ def test_underlined_estimates_are_the_rarer_ones():
     assert note((0,), (1,), 1).endswith("; 1 estimate was not compared.")
     assert "not compared" not in note((0,), (1,))
     assert "on the same cases" in note((0,), (1,))
-    unpaired = notes.underlined_reference_differences_note(
+    unpaired = notes.underlining_meaning_note(
         differences(design="cases nested in methods"), differing((0,), (1,)), Labels()
     )
     assert "on the same cases" not in unpaired

@@ -277,7 +277,7 @@ def test_p_of_a_row_is_the_adjusted_one_at_the_level_of_its_family():
     # three decimals show that it is above 0.0125
     assert p_text_adjusted_if_any(row, "ama") == ".013"
     assert p_text_adjusted_if_any(row | {"family_level": None}, "ama") == ".01"
-    assert p_text_adjusted_if_any(row | {"p_adjusted": float("nan")}, named=True) == "P = 0.001"
+    assert p_text_adjusted_if_any(row | {"p_adjusted": float("nan")}, starts_with_p=True) == "P = 0.001"
     assert p_text_adjusted_if_any(row | {"p_adjusted": 0.02, "p_adjusted_floor": 0.02}) == "<0.020"
     assert p_text_adjusted_if_any({}) == MISSING
 

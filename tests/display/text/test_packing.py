@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.text.packing import n_items_per_part, packed_slices
+from salstats.display.text.packing import n_items_per_part_filled_in_order, packed_slices
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from salstats.display.text.packing import n_items_per_part, packed_slices
     ],
 )
 def test_parts_are_filled_in_order_and_hold_one_item_at_least(sizes, counts):
-    assert n_items_per_part(sizes, 10) == counts
+    assert n_items_per_part_filled_in_order(sizes, 10) == counts
 
 
 def test_slices_hold_every_item_once_and_no_items_are_one_empty_slice():
@@ -26,4 +26,4 @@ def test_slices_hold_every_item_once_and_no_items_are_one_empty_slice():
 
 
 def test_sums_that_are_exact_but_for_rounding_fit():
-    assert n_items_per_part([0.1, 0.1, 0.1], 0.3) == [3]
+    assert n_items_per_part_filled_in_order([0.1, 0.1, 0.1], 0.3) == [3]

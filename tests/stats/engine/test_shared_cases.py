@@ -13,7 +13,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, row_mask_by_caution
-from salstats.stats.engine.shared_cases import case_counts_of_methods, has_many_missing
+from salstats.stats.engine.shared_cases import has_many_missing, own_shared_and_any_method_case_counts
 
 #: How much the method scores below the human on every case.
 GAP = -0.05
@@ -101,7 +101,7 @@ PAIRED = {
 
 def test_cases_of_methods_are_counted():
     scores = easier_half(method_scores()).reset_index(drop=True)
-    found = case_counts_of_methods(
+    found = own_shared_and_any_method_case_counts(
         ColumnCodes(scores), ["metric", "method"], scores["score"].notna().to_numpy()
     )
     assert found.keys["method"].tolist() == ["gradcam", "human"]

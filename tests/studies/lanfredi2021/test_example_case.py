@@ -16,7 +16,7 @@ from salstats.readers.gaze import read_gaze
 from salstats.studies.lanfredi2021.example_case import (
     _tick_labels,
     figure_1_fixations_and_maps,
-    plot_mean_auc_sd_by_sampled_pixels,
+    plot_mean_sd_of_auc_by_pixels,
     plot_sampled_auc,
     sampled_beside_exact_auc,
     sd_of_sampled_auc_by_sample_size,
@@ -58,7 +58,7 @@ def layers(figure):
 
 
 def test_the_figure_shows_the_mean_over_readers():
-    figure = plot_mean_auc_sd_by_sampled_pixels(make_spread())
+    figure = plot_mean_sd_of_auc_by_pixels(make_spread())
     data = figure.data
     assert len(data) == 2 * 2 * 3
     assert np.allclose(data["sd"], 0.3 / np.sqrt(data["n_samples"]), rtol=ROUNDING)
@@ -66,7 +66,7 @@ def test_the_figure_shows_the_mean_over_readers():
 
 
 def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
-    (line,) = layers(plot_mean_auc_sd_by_sampled_pixels(make_spread()))
+    (line,) = layers(plot_mean_sd_of_auc_by_pixels(make_spread()))
     assert sorted(set(line["n_samples"])) == [100, 10000]
     assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=ROUNDING)
 
@@ -74,7 +74,7 @@ def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
 def test_long_names_are_on_two_lines_in_a_column_and_on_one_on_a_page():
     name = "a_rather_long_name_of_a_method_that_has_many_words_and_more"
     for width, n_lines in ((89, 2), (183, 1)):
-        figure = plot_mean_auc_sd_by_sampled_pixels(make_spread(methods=("convex", name)), width=width)
+        figure = plot_mean_sd_of_auc_by_pixels(make_spread(methods=("convex", name)), width=width)
         texts = list(figure.data["name"].cat.categories)
         (long,) = [text for text in texts if text.startswith("a_rather")]
         assert long.replace("\n", "") == name
@@ -84,7 +84,7 @@ def test_long_names_are_on_two_lines_in_a_column_and_on_one_on_a_page():
 def test_rows_without_spread_are_counted():
     spread = make_spread()
     spread.loc[spread["method"] == "gradcam_wag", "sd"] = np.nan
-    figure = plot_mean_auc_sd_by_sampled_pixels(spread)
+    figure = plot_mean_sd_of_auc_by_pixels(spread)
     assert set(figure.data["method"]) == {"interobserver"}
     assert "Not drawn: 12 rows without spread." in figure.labels.caption.replace("\n", " ")
 
@@ -94,7 +94,7 @@ def test_rows_without_spread_are_counted():
 )
 def test_the_mixing_of_maps_is_named_unless_they_are_as_given(mixing, text):
     spread = make_spread(metrics=("auc",)).assign(mixing=mixing)
-    caption = plot_mean_auc_sd_by_sampled_pixels(spread).labels.caption
+    caption = plot_mean_sd_of_auc_by_pixels(spread).labels.caption
     said = " ".join(caption.split())
     assert text.casefold() in said.casefold()
     assert ("mixing" in said) == bool(text)
@@ -102,7 +102,7 @@ def test_the_mixing_of_maps_is_named_unless_they_are_as_given(mixing, text):
 
 def test_spreads_of_nothing_are_an_error():
     with raises(SalstatsError, column="sd"):
-        plot_mean_auc_sd_by_sampled_pixels(make_spread().assign(sd=0.0))
+        plot_mean_sd_of_auc_by_pixels(make_spread().assign(sd=0.0))
 
 
 @pytest.mark.parametrize("width", [89, 183])
@@ -111,7 +111,7 @@ def test_both_figures_draw_at_a_column_and_a_page(width, metrics):
     samples = make_samples(metrics=metrics)
     one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "0")]
     for figure in (
-        plot_mean_auc_sd_by_sampled_pixels(make_spread(metrics=metrics), width=width),
+        plot_mean_sd_of_auc_by_pixels(make_spread(metrics=metrics), width=width),
         plot_sampled_auc(one, width=width),
     ):
         assert np.isclose(figure.theme.getp("figure_size")[0] * 25.4, width)

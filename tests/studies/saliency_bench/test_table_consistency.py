@@ -21,7 +21,7 @@ from salstats.studies.saliency_bench.table_consistency import (
     compare_correlations,
     digit_changes_that_reconcile_tables,
     printed_correlations_compared_with_printed_values,
-    printed_correlations_of_complete_models_and_methods,
+    printed_correlations_where_all_data_sets_present,
     printed_means_matching_cells,
     printed_tables_2_and_3,
     values_after_changes,
@@ -121,16 +121,14 @@ def test_printed_correlations_are_those_of_methods_with_all_data_sets_of_the_stu
     first = values.iloc[0]
     cells = values[(values["model"] == first["model"]) & (values["method"] == first["method"])]
     own = printed[(printed["model"] == first["model"]) & (printed["method"] == first["method"])]
-    found = printed_correlations_of_complete_models_and_methods(cells)
+    found = printed_correlations_where_all_data_sets_present(cells)
     assert len(found) == 3
     assert found[["x", "y"]].to_numpy().tolist() == own[["metric_1", "metric_2"]].to_numpy().tolist()
     assert found["estimate"].tolist() == own["correlation"].tolist()
-    without_metric = printed_correlations_of_complete_models_and_methods(cells[cells["metric"] != "iou"])
+    without_metric = printed_correlations_where_all_data_sets_present(cells[cells["metric"] != "iou"])
     assert without_metric[["x", "y"]].to_numpy().tolist() == [["hit_any", "insertion"]]
-    assert printed_correlations_of_complete_models_and_methods(
-        cells[cells["dataset"] != first["dataset"]]
-    ).empty
-    assert printed_correlations_of_complete_models_and_methods(
+    assert printed_correlations_where_all_data_sets_present(cells[cells["dataset"] != first["dataset"]]).empty
+    assert printed_correlations_where_all_data_sets_present(
         pd.concat([cells, cells.assign(dataset="another")])
     ).empty
 

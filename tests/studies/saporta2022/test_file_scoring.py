@@ -30,7 +30,7 @@ from salstats.studies.saporta2022.file_scoring import (
     method_model_seed_of_each_row,
     needs_met,
     read_data,
-    read_unscored_study,
+    read_study_validation_and_features_unscored,
     score_and_tune,
     smoothing_colormap,
     study_of_main_series_and_people,
@@ -258,7 +258,7 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
         *filter(None, [flag]),
     ]
     options = options_of(*given, "--tasks", "Airspace Opacity,Support Devices")
-    frames = score_and_tune(read_unscored_study(options), options)
+    frames = score_and_tune(read_study_validation_and_features_unscored(options), options)
     rows = frames.scores[frames.scores["metric"] == "iou"].set_index(["case", "task"])
     scripts = json.loads((shared / "oracles" / "chexlocalize" / "sample" / "seg_smooth50.json").read_text())
     wanted = [masks.area(masks.Rle.from_coco(scripts[case][task])) for case, task in rows.index]
@@ -276,7 +276,7 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
 
 def test_a_colormap_without_a_filter_is_an_error(drawn_folder):
     with raises(SalstatsError, option="colormap", hint=Setting("smooth", "N")):
-        read_unscored_study(options_of("--data", drawn_folder, "--colormap", "jet"))
+        read_study_validation_and_features_unscored(options_of("--data", drawn_folder, "--colormap", "jet"))
 
 
 def test_every_option_that_reading_a_study_may_name_is_there():
@@ -298,7 +298,7 @@ def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study
     for flag in ([], ["--as-published"]):
         given = ["--data", tmp_path, "--validation", tmp_path, "--tasks", "Atelectasis"]
         options = options_of(*given, *flag)
-        found = read_unscored_study(options)
+        found = read_study_validation_and_features_unscored(options)
         study, frames = found.study, score_and_tune(found, options)
         chosen = ss.tune(study, what="cutoff", as_published=bool(flag)).query("chosen")["cutoff"].item()
         want = ss.score(study, metrics="iou", slice="full", cutoff=chosen)

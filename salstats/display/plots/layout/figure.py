@@ -118,7 +118,7 @@ class Figure(p9.ggplot):
             if isinstance(other, list | tuple):
                 additions = list(other)
             for addition in additions:
-                self._add_and_refit_page(addition)
+                self._add_to_this_page_alone_and_refit(addition)
         else:
             super().__iadd__(other)
         if self._call is None:
@@ -132,7 +132,7 @@ class Figure(p9.ggplot):
             self._further_pages = tuple(page + other for page in self._further_pages)
         return self
 
-    def _add_and_refit_page(self, addition: Any) -> None:
+    def _add_to_this_page_alone_and_refit(self, addition: Any) -> None:
         """Add something to this page, which stays fitted to its width and becomes as high as its texts need.
 
         A complete theme such as `theme_bw` gives its backgrounds, borders, grids and lines; sizes, margins
@@ -298,7 +298,7 @@ def _warn_of_high_pages(pages: Sequence[Figure], text_pt: float) -> None:
 
 
 def _theme_ignoring_layout_of_complete_addition(theme: p9.theme, addition: p9.theme) -> p9.theme:
-    """Return the theme of a figure with another added, as `Figure._add_and_refit_page` says."""
+    """Return the theme of a figure with another added, as `Figure._add_to_this_page_alone_and_refit` says."""
     if not addition.complete:
         new_theme = deepcopy(theme) + addition
         for name, element in theme.themeables.items():

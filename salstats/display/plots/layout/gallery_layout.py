@@ -18,7 +18,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     PictureSheet,
     PlacedPicture,
     lines_height_mm,
-    sheet_tables,
+    picture_and_text_tables_and_height,
 )
 from salstats.display.plots.layout.text_fit import chars_in, widest_word_mm, wrapped
 from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
@@ -108,7 +108,11 @@ class GalleryLayout:
         for row in self.rows:
             bands = self.bands_of_row(row)
             pictures = [picture for picture in placed if picture.row == row]
-            row_height = sheet_tables(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
+            row_height = (
+                picture_and_text_tables_and_height(pictures, self.sheet([bands])).height
+                - self.title_mm
+                + GAP_MM
+            )
             band_height = row_height / len(bands)
             n_fitting = len(bands)
             if row_height > available_mm:

@@ -177,7 +177,7 @@ def map_colour_bar_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[
     ]
 
 
-def scale_bar_layers_and_note(
+def mm_or_px_bar_layers_and_note(
     picture_table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
 ) -> tuple[list[Any], str]:
     """Return layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
@@ -190,7 +190,7 @@ def scale_bar_layers_and_note(
     is_single = len(picture_table) == 1
     bars = picture_table.copy()
     # the unit is a mm, or a pixel where no size is known
-    bars["pixels_per_unit"] = [_pixels_per_mm(spacing, case) for case in picture_table["case"]]
+    bars["pixels_per_unit"] = [_pixels_per_mm_or_nan(spacing, case) for case in picture_table["case"]]
     unit = "mm"
     if bars["pixels_per_unit"].isna().all():
         unit = "px"
@@ -219,7 +219,7 @@ def scale_bar_layers_and_note(
     return layers, _scale_bar_note(bars, labels)
 
 
-def _pixels_per_mm(spacing: float | Mapping[str, float] | None, case: str) -> float:
+def _pixels_per_mm_or_nan(spacing: float | Mapping[str, float] | None, case: str) -> float:
     """Return the number of pixels in a mm of a case, NaN where the size of a pixel is not known."""
     if isinstance(spacing, Mapping):
         spacing = spacing.get(case)

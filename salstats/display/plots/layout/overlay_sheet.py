@@ -88,7 +88,8 @@ class SheetTables:
     Attributes
     ----------
     pictures : DataFrame
-        A row for each picture, with the columns of `_picture_row` and `picture`, its number as text.
+        A row for each picture, with the columns of `_picture_row_from_box_left_top` and `picture`, its number
+        as text.
     texts : DataFrame
         A row for each text: its `kind` ("name" of a row, "title" of a column or "tag" of a picture), its
         position `x` and `y`, and its `label`.
@@ -118,7 +119,7 @@ def lines_height_mm(text: str, size_pt: float = TEXT_PT) -> float:
     return n_lines * _LINE_FACTOR * size_pt * MM_PER_PT
 
 
-def sheet_tables(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:
+def picture_and_text_tables_and_height(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:
     """Return the positions of pictures and of names at their left, titles above and texts below them."""
     stacks = []
     for number, bands in enumerate(sheet.stacks):
@@ -206,7 +207,7 @@ class _Stack:
     def _add_picture_and_return_depth(self, number: int, left: float) -> float:
         """Add a picture with its text, and return the distance from the top to their lower end."""
         picture = self.placed[number]
-        picture_row = _picture_row(picture, self.sheet.box, left, top=-self._depth)
+        picture_row = _picture_row_from_box_left_top(picture, self.sheet.box, left, top=-self._depth)
         self.picture_rows[number] = picture_row | {"picture": str(number)}
         tag = wrapped(picture.text, chars_in(self.sheet.column_mm, TAG_PT), _TAG_LINES)
         depth = self._depth + picture_row["top"] - picture_row["bottom"]
@@ -216,7 +217,9 @@ class _Stack:
         return depth
 
 
-def _picture_row(picture: PlacedPicture, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:
+def _picture_row_from_box_left_top(
+    picture: PlacedPicture, box: tuple[float, float], left: float, top: float
+) -> dict[str, Any]:
     """Return a row of the table of pictures: contents of a picture, its size in pixels, its position in mm.
 
     The picture fills the box, of (width, height), from its left and upper edge.

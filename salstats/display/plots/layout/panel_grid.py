@@ -95,7 +95,7 @@ class Panels:
         """Return the number of panels below each other."""
         return math.ceil(len(self.titles) / self.n_columns)
 
-    def needed_legend_width(self, texts: Sequence[str]) -> float:
+    def width_of_legend_above_panels(self, texts: Sequence[str]) -> float:
         """Return the width in mm of a legend with some texts, 0 without texts."""
         if not texts:
             return 0.0
@@ -260,7 +260,7 @@ class PanelGrid(Panels):
                 # plotnine takes the heights of margins, too, as shares of the width
                 plot_margin_top=EDGE_MM / self.width,
                 plot_margin_right=_RIGHT_MM / self.width,
-                legend_justification_top=self.legend_justification(self.needed_legend_width(legend)),
+                legend_justification_top=self.legend_justification(self.width_of_legend_above_panels(legend)),
                 legend_box_spacing=2.5 / self.width,
                 axis_title_x=p9.element_text(margin=top_margin(1, self.width)),
             ),

@@ -70,14 +70,14 @@ class MapStyle:
         """Return the opacity of the colour of each saliency over the image, 0 to 1."""
         return np.asarray(self.alpha * np.clip(saliency / _FULL_SALIENCY, 0, 1))
 
-    def colours_of(self, saliency: np.ndarray) -> np.ndarray:
+    def colours_of(self, saliency_0_to_1: np.ndarray) -> np.ndarray:
         """Return red, green and blue of each saliency, 0 to 1, along a new last axis."""
         colour_map = mpl.colormaps[self.cmap]
         first = 0.0
         last = 1.0
         if np.dot(colour_map(0.0)[:3], _LUMINANCE_WEIGHTS) < _DARK:
             first, last = _LIGHT_RANGE
-        return np.asarray(colour_map(first + (last - first) * saliency)[..., :3])
+        return np.asarray(colour_map(first + (last - first) * saliency_0_to_1)[..., :3])
 
     def scale_colours(self, n_steps: int = 21) -> list[str]:
         """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, in `n_steps` steps."""

@@ -417,7 +417,7 @@ class RowPanels(Panels):
             axis_title_x=p9.element_text(
                 ha=justification(text_width_mm(x_title)), margin=top_margin(1 + self.sides_mm, width)
             ),
-            legend_justification_top=justification(self.needed_legend_width(legend)),
+            legend_justification_top=justification(self.width_of_legend_above_panels(legend)),
             panel_spacing_x=(self.columns_mm + 2 * COLUMN_GAP_MM) / width,
             panel_spacing_y=(2 + self.sides_mm) / width,
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,

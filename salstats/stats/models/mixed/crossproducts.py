@@ -144,7 +144,9 @@ def _blocked_terms_and_row_blocks(
         nested = tuple(k for k, term in enumerate(terms) if _is_nested(term, block_term))
         sizes = np.zeros(block_term.n_levels)
         for k in nested:
-            n_nested_levels = np.bincount(_parent_levels(terms[k], block_term), minlength=block_term.n_levels)
+            n_nested_levels = np.bincount(
+                _outer_level_in_inner_levels_last_row(terms[k], block_term), minlength=block_term.n_levels
+            )
             sizes += len(terms[k].effects) * n_nested_levels
         n_dense = sum(n for k, n in enumerate(n_columns) if k not in nested)
         width = n_dense + n_matrix_and_response_columns
@@ -164,10 +166,10 @@ def _is_nested(inner: RandomTerm, outer: RandomTerm) -> bool:
     """Return True if each level of the inner factor occurs with a single level of the outer one."""
     if inner is outer:
         return True
-    return bool((_parent_levels(inner, outer)[inner.codes] == outer.codes).all())
+    return bool((_outer_level_in_inner_levels_last_row(inner, outer)[inner.codes] == outer.codes).all())
 
 
-def _parent_levels(inner: RandomTerm, outer: RandomTerm) -> np.ndarray:
+def _outer_level_in_inner_levels_last_row(inner: RandomTerm, outer: RandomTerm) -> np.ndarray:
     """Return the outer factor's level in the last row of each level of the inner factor."""
     parents = np.zeros(inner.n_levels, dtype=np.intp)
     parents[inner.codes] = outer.codes

@@ -30,7 +30,9 @@ class KenwardRogerInference(NamedTuple):
     test: FTest  # that all contrasts are zero
 
 
-def kenward_roger_inference(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerInference:
+def kenward_roger_covariance_df_and_f_test(
+    solution: MixedSolution, contrasts: np.ndarray
+) -> KenwardRogerInference:
     """Return the adjusted covariance of a model's coefficients, and tests of contrasts (k, p) of them.
 
     SalstatsError is raised for a model that was not fitted by REML.

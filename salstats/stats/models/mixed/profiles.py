@@ -353,7 +353,7 @@ def _std_dev_and_correlation_quantities(
             term=k,
             kind="correlation",
             effects=(term.effects[e], term.effects[f]),
-            function=_correlation_function(scaled.terms, k, basis[[e, f]]),
+            function=_untransformed_correlation_function(scaled.terms, k, basis[[e, f]]),
             transform=float,
             conf_low=conf_low,
             conf_high=conf_high,
@@ -419,7 +419,9 @@ def _log_std_dev_function(terms: Sequence[RandomTerm], k: int, combination: np.n
     return log_deviation_with_slopes
 
 
-def _correlation_function(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
+def _untransformed_correlation_function(
+    terms: Sequence[RandomTerm], k: int, combinations: np.ndarray
+) -> QuantityFunction:
     """Return the function for the correlation of two combinations (2, n_effects) of term k's effects.
 
     It is NaN where one of them has no variance.

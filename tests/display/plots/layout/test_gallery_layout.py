@@ -11,7 +11,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     TEXT_GAP_MM,
     PlacedPicture,
     lines_height_mm,
-    sheet_tables,
+    picture_and_text_tables_and_height,
 )
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
@@ -82,7 +82,7 @@ def test_pages_have_every_band_once_in_order_and_none_is_too_high(n_rows, n_colu
     for page in pages:
         on_page = {band.row for stack in page for band in stack}
         pictures = [picture for picture in placed if picture.row in on_page]
-        height = sheet_tables(pictures, layout.sheet(page)).height
+        height = picture_and_text_tables_and_height(pictures, layout.sheet(page)).height
         assert height <= PAGE_HEIGHT_MM - outside_mm + 1e-6
     # no row is on two pages or in two stacks, and the page is full
     assert sum(map(len, rows)) == n_rows

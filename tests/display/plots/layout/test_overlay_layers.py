@@ -8,15 +8,20 @@ from salstats.display.plots.layout.overlay_layers import (
     map_colour_bar_layers,
     mark_layers,
     mark_rows,
+    mm_or_px_bar_layers_and_note,
     outline_layers,
     outline_rows,
     points_with_line_numbers,
-    scale_bar_layers_and_note,
     scale_bar_length,
     sheet_text_layers,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, sheet_tables
+from salstats.display.plots.layout.overlay_sheet import (
+    Band,
+    PictureSheet,
+    PlacedPicture,
+    picture_and_text_tables_and_height,
+)
 from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, MapStyle
 from salstats.display.text.labels import Labels
 
@@ -48,7 +53,7 @@ def placed_picture(points, outlines=None):
         names_mm=0.0,
         stacks=[bands],
     )
-    return placed, sheet_tables(placed, sheet).pictures
+    return placed, picture_and_text_tables_and_height(placed, sheet).pictures
 
 
 def test_marks_stand_at_their_pixels_in_mm_and_outside_the_image_there_is_none():
@@ -71,7 +76,7 @@ def test_a_scale_bar_is_a_round_number_of_at_most_three_tenths_of_the_image(widt
 
 def test_a_single_picture_has_a_bar_in_pixels_and_several_only_bars_of_known_length():
     _, one = placed_picture({})
-    layers, note = scale_bar_layers_and_note(one, None, Labels())
+    layers, note = mm_or_px_bar_layers_and_note(one, None, Labels())
     assert layers[-1].data["label"].tolist() == ["20 px"]
     assert note == ""
     # 20 of 100 pixels of a picture that is 50 mm wide, which ends within the picture
@@ -80,8 +85,8 @@ def test_a_single_picture_has_a_bar_in_pixels_and_several_only_bars_of_known_len
     assert 0 < bar["x0"] < bar["x1"] < 50
     assert -25 < bar["y0"] < bar["text_y"] < 0
     two = pd.concat([one, one.assign(case="b")], ignore_index=True)
-    assert scale_bar_layers_and_note(two, None, Labels()) == ([], "")
-    _, note = scale_bar_layers_and_note(two, {"a": 0.5, "b": 1.0}, Labels())
+    assert mm_or_px_bar_layers_and_note(two, None, Labels()) == ([], "")
+    _, note = mm_or_px_bar_layers_and_note(two, {"a": 0.5, "b": 1.0}, Labels())
     assert note == "Bars: 10 mm (a); 20 mm (b)."
 
 
@@ -162,13 +167,13 @@ def test_names_of_rows_are_plain_titles_bold_and_tags_small_each_where_it_stands
 def test_bars_of_equal_length_are_named_once_and_a_case_without_a_pixel_size_has_none():
     _, one = placed_picture({})
     two = pd.concat([one, one.assign(case="b")], ignore_index=True)
-    layers, note = scale_bar_layers_and_note(two, {"b": 0.1}, Labels())
+    layers, note = mm_or_px_bar_layers_and_note(two, {"b": 0.1}, Labels())
     assert note == "Bars: 2 mm."
     assert layers[0].data["case"].tolist() == ["b"]
-    layers, note = scale_bar_layers_and_note(two, 0.1, Labels())
+    layers, note = mm_or_px_bar_layers_and_note(two, 0.1, Labels())
     assert note == "Bars: 2 mm."
     casing, bar = layers
     assert casing.data["case"].tolist() == ["a", "b"]
     assert casing.aes_params["size"] > bar.aes_params["size"]
     # a label of a single picture in mm
-    assert scale_bar_layers_and_note(one, 0.1, Labels())[0][-1].data["label"].tolist() == ["2 mm"]
+    assert mm_or_px_bar_layers_and_note(one, 0.1, Labels())[0][-1].data["label"].tolist() == ["2 mm"]

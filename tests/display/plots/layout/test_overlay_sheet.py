@@ -11,7 +11,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     PictureSheet,
     PlacedPicture,
     lines_height_mm,
-    sheet_tables,
+    picture_and_text_tables_and_height,
 )
 
 
@@ -37,7 +37,7 @@ FOUR = [placed(row, column) for row in "ab" for column in "xy"]
 
 
 def test_pictures_stand_beside_and_below_each_other_with_gaps():
-    pictures = sheet_tables(FOUR, sheet([BANDS])).pictures.set_index(["row", "column"])
+    pictures = picture_and_text_tables_and_height(FOUR, sheet([BANDS])).pictures.set_index(["row", "column"])
     assert pictures.loc[("a", "x"), ["left", "right", "top", "bottom"]].tolist() == [15.0, 35.0, 0.0, -20.0]
     assert pictures.loc[("a", "y"), "left"] == 35.0 + GAP_MM
     assert pictures.loc[("b", "x"), "top"] == pytest.approx(-20.0 - GAP_MM)
@@ -45,19 +45,19 @@ def test_pictures_stand_beside_and_below_each_other_with_gaps():
 
 def test_titles_stand_above_the_first_band_only_and_push_it_down():
     titled = sheet([BANDS], columns={"x": "Grad-CAM", "y": "LIME"})
-    tables = sheet_tables(FOUR, titled)
+    tables = picture_and_text_tables_and_height(FOUR, titled)
     assert tables.texts.query("kind == 'title'")["label"].tolist() == ["Grad-CAM", "LIME"]
     assert tables.pictures["top"].max() == pytest.approx(-lines_height_mm("Grad-CAM") - TEXT_GAP_MM)
 
 
 def test_each_row_is_named_once():
     lines = [Band("a", ("x",)), Band("a", ("y",)), Band("b", ("x",))]
-    texts = sheet_tables(FOUR, sheet([lines])).texts
+    texts = picture_and_text_tables_and_height(FOUR, sheet([lines])).texts
     assert texts.query("kind == 'name'")["label"].tolist() == ["case a", "case b"]
 
 
 def test_stacks_stand_side_by_side_and_the_highest_gives_the_height():
-    tables = sheet_tables(FOUR, sheet([BANDS[:1], BANDS[1:]]))
+    tables = picture_and_text_tables_and_height(FOUR, sheet([BANDS[:1], BANDS[1:]]))
     pictures = tables.pictures.set_index(["row", "column"])
     stack_mm = 15.0 + 2 * (20.0 + GAP_MM) - GAP_MM + STACK_GAP_MM
     assert pictures.loc[("b", "x"), "left"] == pytest.approx(stack_mm + 15.0)
@@ -66,7 +66,7 @@ def test_stacks_stand_side_by_side_and_the_highest_gives_the_height():
 
 def test_a_text_below_a_picture_takes_room_and_an_empty_one_none():
     with_text = [placed("a", "x", "IoU 0.25"), placed("a", "y")]
-    tables = sheet_tables(with_text, sheet([BANDS[:1]]))
+    tables = picture_and_text_tables_and_height(with_text, sheet([BANDS[:1]]))
     assert tables.texts.query("kind == 'tag'")["label"].tolist() == ["IoU 0.25"]
     assert tables.height == pytest.approx(20.0 + TEXT_GAP_MM + lines_height_mm("IoU 0.25", 6.0))
 
@@ -79,7 +79,9 @@ def test_a_text_is_as_high_as_its_lines():
 def test_a_name_higher_than_its_pictures_pushes_the_next_row_down_but_not_bands_of_its_own():
     name = "\n".join(["line"] * 12)
     bands = [Band("a", ("x",)), Band("a", ("y",)), Band("b", ("x",))]
-    tables = sheet_tables(FOUR[:3], sheet([bands], box=(5.0, 5.0), rows={"a": name, "b": "b"}))
+    tables = picture_and_text_tables_and_height(
+        FOUR[:3], sheet([bands], box=(5.0, 5.0), rows={"a": name, "b": "b"})
+    )
     tops = tables.pictures.set_index(["row", "column"])["top"]
     assert tops["a", "y"] == pytest.approx(-5.0 - GAP_MM)
     assert tops["b", "x"] == pytest.approx(-lines_height_mm(name) - GAP_MM)
@@ -87,14 +89,14 @@ def test_a_name_higher_than_its_pictures_pushes_the_next_row_down_but_not_bands_
     assert names["x"].tolist() == [0.0, 0.0]
     assert names["y"].tolist() == pytest.approx([0.0, tops["b", "x"]])
     # a name at the foot of a sheet is on the sheet
-    last = sheet_tables(FOUR[:1], sheet([bands[:1]], box=(5.0, 5.0), rows={"a": name}))
+    last = picture_and_text_tables_and_height(FOUR[:1], sheet([bands[:1]], box=(5.0, 5.0), rows={"a": name}))
     assert last.height == pytest.approx(lines_height_mm(name))
 
 
 def test_bands_of_other_columns_have_titles_of_their_own_just_above_their_pictures():
     titles = {"x": "Grad-CAM", "y": "LIME\nof a patch"}
     bands = [Band("a", ("x",)), Band("a", ("y",)), Band("b", ("y",))]
-    tables = sheet_tables(FOUR, sheet([bands], columns=titles))
+    tables = picture_and_text_tables_and_height(FOUR, sheet([bands], columns=titles))
     tops = tables.pictures.set_index(["row", "column"])["top"]
     of_columns = tables.texts.query("kind == 'title'")
     assert of_columns["label"].tolist() == list(titles.values())
@@ -106,7 +108,7 @@ def test_bands_of_other_columns_have_titles_of_their_own_just_above_their_pictur
 
 def test_pictures_keep_their_order_shape_and_numbers_whatever_the_bands():
     pictures = [placed("b", "x", shape=(50, 100)), placed("a", "y", "IoU 0.5"), placed("a", "x")]
-    tables = sheet_tables(pictures, sheet([BANDS[:1], BANDS[1:]]))
+    tables = picture_and_text_tables_and_height(pictures, sheet([BANDS[:1], BANDS[1:]]))
     table = tables.pictures
     assert table["picture"].tolist() == ["0", "1", "2"]
     assert table["row"].tolist() == ["b", "a", "a"]

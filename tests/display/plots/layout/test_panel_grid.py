@@ -79,7 +79,7 @@ def test_captions_legends_and_further_room_make_the_figure_higher():
     assert height(notes=["A sentence."]) > plain
     assert height(legend=["Grad-CAM", "LIME"]) > plain
     assert height(notes=[""]) == plain
-    assert panel_grid(["a"]).needed_legend_width([]) == 0
+    assert panel_grid(["a"]).width_of_legend_above_panels([]) == 0
 
 
 def test_a_number_of_columns_below_one_is_an_error():
@@ -114,9 +114,9 @@ def test_legends_stand_over_the_middle_of_the_panels():
     texts = ["Grad-CAM", "LIME"]
     figure = p9.ggplot() + grid.elements(30, legend=texts)
     assert figure.theme.getp("legend_justification_top") == grid.legend_justification(
-        grid.needed_legend_width(texts)
+        grid.width_of_legend_above_panels(texts)
     )
-    assert grid.needed_legend_width(texts) > grid.needed_legend_width(texts[:1]) > 0
+    assert grid.width_of_legend_above_panels(texts) > grid.width_of_legend_above_panels(texts[:1]) > 0
 
 
 def test_panels_that_belong_together_fill_rows_of_their_own():

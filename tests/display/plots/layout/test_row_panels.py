@@ -256,7 +256,9 @@ def test_a_logarithmic_axis_has_its_own_numbers_and_a_high_figure_lines_to_its_a
 def test_a_panel_higher_than_a_page_is_divided_below_groups_of_rows():
     values = [*range(90)]
     rows = row_layout(
-        values, [str(value) for value in values], starts_group=[value % 10 == 0 for value in values]
+        values,
+        [str(value) for value in values],
+        starts_group=[value % 10 == 0 for value in values],
     )
     frame = pd.DataFrame({"panel": pd.Categorical([""] * 90), "y": rows.centres, "estimate": 0.5})
     guides = pd.DataFrame({"panel": [""], "guide": [0.0]})

@@ -6,7 +6,7 @@ from lme4_oracle import r_rows
 from tests_support import raises
 
 from salstats.errors import SalstatsError
-from salstats.stats.models.mixed.kenward_roger import kenward_roger_inference
+from salstats.stats.models.mixed.kenward_roger import kenward_roger_covariance_df_and_f_test
 from salstats.stats.models.mixed.linear_mixed_model import fit_mixed
 
 
@@ -22,7 +22,7 @@ def _contrasts(model, row):
 @pytest.mark.parametrize("reml", [True], indirect=True, ids=["REML"])
 def test_errors_and_degrees_of_freedom_are_pbkrtests(lme4_model):
     expected = r_rows("fixed", lme4_model.name, True).set_index("term").loc[lme4_model.terms]
-    tests = kenward_roger_inference(lme4_model.solution, np.eye(len(lme4_model.terms)))
+    tests = kenward_roger_covariance_df_and_f_test(lme4_model.solution, np.eye(len(lme4_model.terms)))
     errors = np.sqrt(np.diag(tests.covariance))
     np.testing.assert_allclose(errors, expected["kr_error"], rtol=lme4_model.rtol["error"])
     np.testing.assert_allclose(tests.df, expected["kr_df"], rtol=lme4_model.rtol["df"])
@@ -33,7 +33,7 @@ def test_f_tests_are_pbkrtests(lme4_model):
     rows = r_rows("tests", lme4_model.name, True).query("test == 'kenward-roger'")
     assert len(rows) == 2
     for _, row in rows.iterrows():
-        test = kenward_roger_inference(lme4_model.solution, _contrasts(lme4_model, row)).test
+        test = kenward_roger_covariance_df_and_f_test(lme4_model.solution, _contrasts(lme4_model, row)).test
         rtol = lme4_model.rtol
         np.testing.assert_allclose(test.statistic, row["statistic"], rtol=10 * rtol["error"])
         assert test.df_num == row["df_num"]
@@ -41,7 +41,7 @@ def test_f_tests_are_pbkrtests(lme4_model):
 
 
 def test_a_contrast_of_zeros_has_no_test(slopes):
-    tests = kenward_roger_inference(fit_mixed(*slopes), np.zeros((1, 2)))
+    tests = kenward_roger_covariance_df_and_f_test(fit_mixed(*slopes), np.zeros((1, 2)))
     assert np.isnan(tests.df).all()
     assert tests.test.df_num == 0
     assert np.isnan([tests.test.statistic, tests.test.df_den]).all()
@@ -49,4 +49,4 @@ def test_a_contrast_of_zeros_has_no_test(slopes):
 
 def test_kenward_and_rogers_tests_of_maximum_likelihood_are_errors(slopes):
     with raises(SalstatsError, option="reml", value=False):
-        kenward_roger_inference(fit_mixed(*slopes, reml=False), np.eye(2))
+        kenward_roger_covariance_df_and_f_test(fit_mixed(*slopes, reml=False), np.eye(2))
