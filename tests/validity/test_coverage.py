@@ -45,7 +45,7 @@ ORDERED = "statistic == 'effect' and scenario.str.startswith('ordered') and n_un
 
 
 def script():
-    spec = importlib.util.spec_from_file_location("coverage_atlas", ROOT / "analyses" / "coverage.py")
+    spec = importlib.util.spec_from_file_location("coverage_atlas", ROOT / "analyses" / "coverage_atlas.py")
     module = importlib.util.module_from_spec(spec)
     # what is defined there is looked up by the module's name
     sys.modules[spec.name] = module
