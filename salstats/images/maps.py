@@ -108,6 +108,7 @@ class SaliencyOnImage:
         height, width = self.shape
         # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
         lowest, highest, peak = self._extremes
+        # a constant map, which has no peak, is never stretched
         assert peak is not None
         stretched = self._saliency - lowest
         stretched /= highest - lowest

@@ -250,7 +250,9 @@ def _cell_text(value: Any, decimal: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, float):
-        return str(identifier_or_none_if_date_or_inexact(value)).replace(".", decimal)
+        # `_typed_column` keeps numbers without an exact text apart, so this one has a text
+        text = identifier_or_none_if_date_or_inexact(value)
+        return str(text).replace(".", decimal)
     return str(value)
 
 

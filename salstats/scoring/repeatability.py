@@ -154,7 +154,7 @@ def map_repeatability(
     check_choice(over, REPEATED_PARTS, "over")
     rule = RepeatRule(
         tasks=study.tasks,
-        groups=_repeated_series(study, over),
+        groups=_groups_of_series_differing_only_in(study, over),
         mask=mask_rule(study, threshold=threshold, smooth=smooth),
     )
     if not rule.groups:
@@ -176,7 +176,7 @@ def map_repeatability(
     return drop_empty_columns(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
-def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
+def _groups_of_series_differing_only_in(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
     """Return the groups of two series or more that differ in `over` only."""
     members_by_common: dict[Series, list[Series]] = {}
     for series in study.with_maps():

@@ -505,11 +505,11 @@ def _correlate_strata(
     strata_rows = [sample.rows_of_repeated_units_if_repeated_measures(pairs) for pairs in pairs_of_strata]
     coefficients = [sample.coefficient(rows) for rows in strata_rows]
     r = np.array([coefficient.estimate for coefficient in coefficients])
-    n_pairs_less_covariates_or_units = np.array(
-        [sample.n_pairs_less_covariates_or_units(rows) for rows in strata_rows]
+    n_simple_pairs_of_equal_degrees_of_freedom = np.array(
+        [sample.n_simple_pairs_of_equal_degrees_of_freedom(rows) for rows in strata_rows]
     )
     formula = "fisher" if interval == "cr2" else interval
-    std_error = fisher_z_std_error(r, n_pairs_less_covariates_or_units, sample.test, formula)
+    std_error = fisher_z_std_error(r, n_simple_pairs_of_equal_degrees_of_freedom, sample.test, formula)
     reasons = [
         _reason_and_column_of_unusable_correlation(sample, rows, value)
         for rows, value in zip(strata_rows, r, strict=True)
@@ -596,11 +596,13 @@ def _clustered_test_and_limits_columns(
     )
     cr2_error = float(np.sqrt(robust.variance[0]))
     cr2_df = min(robust.df[0], robust.kurtosis_df[0])
-    n_pairs_less_covariates_or_units = np.array(
-        [sample.n_pairs_less_covariates_or_units(rows) for rows in strata_rows]
+    n_simple_pairs_of_equal_degrees_of_freedom = np.array(
+        [sample.n_simple_pairs_of_equal_degrees_of_freedom(rows) for rows in strata_rows]
     )
     formula = "bonett-wright" if test == "spearman" else "fisher"
-    independent_variances = fisher_z_std_error(r, n_pairs_less_covariates_or_units, test, formula) ** 2
+    independent_variances = (
+        fisher_z_std_error(r, n_simple_pairs_of_equal_degrees_of_freedom, test, formula) ** 2
+    )
     independent_error = float(np.sqrt((weights**2 * independent_variances).sum()))
     if n_units < _FEWEST_UNITS or np.isnan(independent_error):
         cr2_error = np.nan

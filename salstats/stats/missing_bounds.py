@@ -19,7 +19,7 @@ from salstats.stats.average_kinds import (
     member_rows_of_averages,
 )
 from salstats.stats.engine.comparisons import (
-    all_pairs_with_both_scores_or_nan,
+    all_pairs_with_nan_for_missing_scores,
     repeat_reference_per_model_and_seed,
 )
 from salstats.stats.engine.grouping import OVERALL
@@ -248,7 +248,7 @@ def _method_and_reference_totals_from_scores(
     check_columns(scores, by)
     frames = []
     for reference in frame["reference"].unique():
-        pairs = all_pairs_with_both_scores_or_nan(
+        pairs = all_pairs_with_nan_for_missing_scores(
             repeat_reference_per_model_and_seed(scores, str(reference), by), str(reference)
         )
         frames.append(pairs[~pair_lacks_score_of_absent_finding(pairs)].assign(reference=reference))

@@ -32,7 +32,7 @@ from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
-    case_counts_by_block,
+    case_counts_by_set_of_grouping_columns,
     warn_of_different_cases,
 )
 from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
@@ -303,7 +303,8 @@ def bootstrap(
     )
     target = mean_target(grouped_rows, average, overall, case_weights)
     warn_of_different_cases(
-        case_counts_by_block(target.keys, codes, columns), lambda: advice_to_compare_in_pairs(codes.frame)
+        case_counts_by_set_of_grouping_columns(target.keys, codes, columns),
+        lambda: advice_to_compare_in_pairs(codes.frame),
     )
     replicates = replicate(target.cells, target.estimand, options).estimates
     group_order = display_order(target.keys)

@@ -163,7 +163,7 @@ def _latex_content(rows: TableRows, target: Path) -> bytes:
 
 
 def _word_content(rows: TableRows, target: Path) -> bytes:
-    """Return a Word document of a table."""
+    """Return a Word document of a table; the functions of all formats take the `target`."""
     # imported late: python-docx takes a while to load, and few sessions write Word documents
     with needed_for("a Word document"):
         from salstats.display.export.table_word import word_document

@@ -159,7 +159,7 @@ def values_or_nan_at_rows(values: np.ndarray, rows: NDArray[np.integer]) -> np.n
     return np.where(rows >= 0, values[rows], np.nan)
 
 
-def all_pairs_with_both_scores_or_nan(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+def all_pairs_with_nan_for_missing_scores(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Return the rows of every method but `reference`, with columns `reference_score` and `reference_reason`.
 
     `reference_score` is NaN where the reference has no row. Where the reference has a row that a method
@@ -185,7 +185,7 @@ def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> p
     the grouping columns; where they name a model or seed that the reference does not have, its
     scores are repeated for each of them.
     """
-    paired = all_pairs_with_both_scores_or_nan(
+    paired = all_pairs_with_nan_for_missing_scores(
         repeat_reference_per_model_and_seed(scores, reference, by), reference
     )
     complete = paired.dropna(subset=["score", "reference_score"]).reset_index(drop=True)

@@ -76,7 +76,7 @@ class CorrelatedPairs:
             return rows
         return np.asarray(rows[is_in_repeated_unit(self.units[rows])])
 
-    def n_pairs_less_covariates_or_units(self, rows: NDArray[np.integer]) -> int:
+    def n_simple_pairs_of_equal_degrees_of_freedom(self, rows: NDArray[np.integer]) -> int:
         """Return the number of pairs of a simple correlation with the same degrees of freedom.
 
         Each covariate takes one degree of freedom, and for "rm" each unit but one.
@@ -101,7 +101,9 @@ class CorrelatedPairs:
         if self.test in ROBUST_TESTS:
             return robust_correlation_with_test(x, y, self.test)
         if self.covariate_names:
-            return partial_coefficient(self._residuals(rows), self.n_pairs_less_covariates_or_units(rows) - 2)
+            return partial_coefficient(
+                self._residuals(rows), self.n_simple_pairs_of_equal_degrees_of_freedom(rows) - 2
+            )
         return coefficient(x, y, self.test)
 
     def row_influences(self, rows: NDArray[np.integer]) -> np.ndarray:
@@ -127,7 +129,7 @@ class CorrelatedPairs:
 
         The reason is "" if the correlation is defined.
         """
-        if self.n_pairs_less_covariates_or_units(rows) < FEWEST_PAIRS:
+        if self.n_simple_pairs_of_equal_degrees_of_freedom(rows) < FEWEST_PAIRS:
             return self._sample_size_in_words(rows), None
         variables = [(self.x_name, self.x[rows]), (self.y_name, self.y[rows])]
         covariates = list(zip(self.covariate_names, self.covariates[rows].T, strict=True))

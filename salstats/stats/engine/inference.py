@@ -392,7 +392,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
         t_low, t_high = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low = np.where(use_cr2, t_low, low)
         high = np.where(use_cr2, t_high, high)
-    is_unknown = _has_no_limits(interval, basis, estimates.smallest_n_in_sample, use_cr2)
+    is_unknown = _has_no_variance_or_one_unit(interval, basis, estimates.smallest_n_in_sample, use_cr2)
     return replace(
         estimates,
         options=replace(estimates.options, level=level),
@@ -405,7 +405,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
     )
 
 
-def _has_no_limits(
+def _has_no_variance_or_one_unit(
     interval: Interval, basis: Basis, smallest_n_in_sample: np.ndarray, use_cr2: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Find rows whose limits are unknown: a sample of one unit, or no variance."""

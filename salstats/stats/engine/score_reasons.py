@@ -64,7 +64,7 @@ def is_missing_for_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
 def pair_lacks_score_of_absent_finding(pairs: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for pairs that lack a score because the finding is absent.
 
-    `pairs` is a frame that `all_pairs_with_both_scores_or_nan` returns.
+    `pairs` is a frame that `all_pairs_with_nan_for_missing_scores` returns.
     """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})

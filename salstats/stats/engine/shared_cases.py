@@ -177,7 +177,7 @@ def add_n_shared_and_cautions(
         The same frame if all methods have the same cases. Else with a column `n_shared`. Only where methods
         lack many cases (see `has_many_missing`), their rows have a caution, and there is a warning.
     """
-    blocks = case_counts_by_block(estimates, codes, by, defined, enters_average)
+    blocks = case_counts_by_set_of_grouping_columns(estimates, codes, by, defined, enters_average)
     if not any((block.cases.n_missing_cases > 0).any() for block in blocks):
         return estimates
     warn_of_different_cases(blocks, remedy)
@@ -212,7 +212,7 @@ def warn_of_different_cases(blocks: Sequence[RowsWithCaseCounts], remedy: Callab
             return
 
 
-def case_counts_by_block(
+def case_counts_by_set_of_grouping_columns(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],

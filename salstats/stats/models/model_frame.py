@@ -9,7 +9,7 @@ from salstats.checks import check_by, check_columns, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores_without_warnings
-from salstats.stats.engine.comparisons import MISSING_SIDE, all_pairs_with_both_scores_or_nan
+from salstats.stats.engine.comparisons import MISSING_SIDE, all_pairs_with_nan_for_missing_scores
 from salstats.stats.engine.score_reasons import ABSENT, pair_lacks_score_of_absent_finding
 from salstats.stats.engine.shared_cases import (
     advice_to_count_left_out_cases,
@@ -118,7 +118,7 @@ def _reference_minus_method_response_frame(
         if "metric" not in scores.columns:
             scores = scores.assign(metric=response)
         coded_scores_without_warnings(scores, "data")
-    paired = all_pairs_with_both_scores_or_nan(scores.reset_index(drop=True), reference)
+    paired = all_pairs_with_nan_for_missing_scores(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
     _warn_many_cases_scored_by_one_side(paired, gap.notna(), reference)
     if "reason" in paired.columns:

@@ -15,7 +15,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, dataset_and_case_columns
 from salstats.stats.engine.comparisons import (
-    all_pairs_with_both_scores_or_nan,
+    all_pairs_with_nan_for_missing_scores,
     repeat_reference_per_model_and_seed,
 )
 from salstats.stats.engine.equivalence import margin_bounds
@@ -125,7 +125,7 @@ def curves_of_pilot(
     with warnings.catch_warnings():
         # The analysis above has already warned about the unit.
         warnings.simplefilter("ignore", SalstatsWarning)
-        paired = all_pairs_with_both_scores_or_nan(
+        paired = all_pairs_with_nan_for_missing_scores(
             repeat_reference_per_model_and_seed(scores, reference, by), reference
         )
         codes = ColumnCodes(paired)

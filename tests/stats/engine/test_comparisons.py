@@ -10,7 +10,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.engine.comparisons import (
-    all_pairs_with_both_scores_or_nan,
+    all_pairs_with_nan_for_missing_scores,
     complete_pairs,
     repeat_reference_per_model_and_seed,
 )
@@ -21,7 +21,7 @@ def scores(rows, columns=("case", "method", "score")):
 
 
 def test_pairs_meet_by_key_whatever_the_order():
-    paired = all_pairs_with_both_scores_or_nan(
+    paired = all_pairs_with_nan_for_missing_scores(
         scores([("b", "human", 0.2), ("a", "cam", 0.7), ("a", "human", 0.9), ("b", "cam", 0.1)]), "human"
     )
     assert paired[["case", "score", "reference_score"]].to_numpy().tolist() == [
@@ -31,7 +31,7 @@ def test_pairs_meet_by_key_whatever_the_order():
 
 
 def test_an_absent_partner_is_an_explicit_row():
-    paired = all_pairs_with_both_scores_or_nan(
+    paired = all_pairs_with_nan_for_missing_scores(
         scores([("a", "human", 0.9), ("b", "human", 0.8), ("a", "cam", 0.5), ("c", "cam", 0.4)]), "human"
     ).set_index("case")
     assert np.isnan(paired.loc["c", "reference_score"])
@@ -42,7 +42,7 @@ def test_an_absent_partner_is_an_explicit_row():
 
 def test_one_human_score_serves_every_seed_of_a_method():
     rows = [("a", "human", 0.9, None), ("a", "cam", 0.5, "1"), ("a", "cam", 0.6, "2")]
-    paired = all_pairs_with_both_scores_or_nan(scores(rows, ("case", "method", "score", "seed")), "human")
+    paired = all_pairs_with_nan_for_missing_scores(scores(rows, ("case", "method", "score", "seed")), "human")
     assert paired["reference_score"].tolist() == [0.9, 0.9]
 
 
@@ -51,7 +51,7 @@ def test_seed_meets_seed_where_both_have_them():
         ("a", m, s, seed)
         for m, s, seed in (("human", 0.9, "1"), ("human", 0.8, "2"), ("cam", 0.5, "2"), ("cam", 0.4, "1"))
     ]
-    paired = all_pairs_with_both_scores_or_nan(scores(rows, ("case", "method", "score", "seed")), "human")
+    paired = all_pairs_with_nan_for_missing_scores(scores(rows, ("case", "method", "score", "seed")), "human")
     assert dict(zip(paired["seed"], paired["reference_score"], strict=True)) == {"1": 0.9, "2": 0.8}
 
 
@@ -62,7 +62,7 @@ def test_tasks_never_meet_each_other():
         ("a", "cam", 0.5, "y"),
         ("a", "cam", 0.4, "x"),
     ]
-    paired = all_pairs_with_both_scores_or_nan(
+    paired = all_pairs_with_nan_for_missing_scores(
         scores(rows, ("case", "method", "score", "task")), "human"
     ).set_index("task")
     assert (paired.loc["x", "reference_score"], paired.loc["y", "reference_score"]) == (0.9, 0.1)
@@ -190,7 +190,7 @@ def test_gaps_to_fixed_readers_say_so_whatever_is_compared(read_by):
 
 def test_an_unknown_reference_lists_the_methods():
     with raises(SalstatsError, option="reference", value="human", choices=("cam",)):
-        all_pairs_with_both_scores_or_nan(scores([("a", "cam", 0.5)]), "human")
+        all_pairs_with_nan_for_missing_scores(scores([("a", "cam", 0.5)]), "human")
 
 
 @pytest.fixture
@@ -303,18 +303,20 @@ def test_averages_over_each_methods_own_mix_of_tasks_warn_where_there_are_severa
 
 def test_the_reason_of_a_missing_reference_stands_beside_it():
     rows = [("a", "human", np.nan, "empty mask"), ("a", "cam", 0.5, None), ("b", "cam", 0.4, None)]
-    paired = all_pairs_with_both_scores_or_nan(scores(rows, ("case", "method", "score", "reason")), "human")
+    paired = all_pairs_with_nan_for_missing_scores(
+        scores(rows, ("case", "method", "score", "reason")), "human"
+    )
     reasons = paired.set_index("case")["reference_reason"]
     assert reasons["a"] == "empty mask"
     assert pd.isna(reasons["b"])
-    assert "reference_reason" not in all_pairs_with_both_scores_or_nan(
+    assert "reference_reason" not in all_pairs_with_nan_for_missing_scores(
         scores([("a", "human", 0.1), ("a", "cam", 0.5)]), "human"
     )
 
 
 def test_an_empty_reference_names_no_method():
     with raises(SalstatsError, option="reference", value=None, choices=("cam",), hint="take one of 'cam'"):
-        all_pairs_with_both_scores_or_nan(scores([("a", "cam", 0.5)]), "")
+        all_pairs_with_nan_for_missing_scores(scores([("a", "cam", 0.5)]), "")
 
 
 def test_weighted_differences_are_those_of_weighted_means(three):

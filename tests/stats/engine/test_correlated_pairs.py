@@ -139,11 +139,14 @@ def test_only_units_with_several_rows_speak_of_a_correlation_within():
 
 def test_covariates_and_units_take_degrees_of_freedom():
     rows = np.arange(1, 12)
-    assert pairs_of("spearman").n_pairs_less_covariates_or_units(rows) == 11
-    assert pairs_of("spearman", covariate_names=("age", "size")).n_pairs_less_covariates_or_units(rows) == 9
+    assert pairs_of("spearman").n_simple_pairs_of_equal_degrees_of_freedom(rows) == 11
+    assert (
+        pairs_of("spearman", covariate_names=("age", "size")).n_simple_pairs_of_equal_degrees_of_freedom(rows)
+        == 9
+    )
     # 10 rows of 4 units
     repeated_rows = pairs_of("rm").rows_of_repeated_units_if_repeated_measures(rows)
-    assert pairs_of("rm").n_pairs_less_covariates_or_units(repeated_rows) == 7
+    assert pairs_of("rm").n_simple_pairs_of_equal_degrees_of_freedom(repeated_rows) == 7
 
 
 @pytest.mark.parametrize("test", ["spearman", "pearson", "kendall", "rm", "percbend", "bicor"])
