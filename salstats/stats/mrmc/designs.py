@@ -199,16 +199,15 @@ def checked_reader_study_of_group(
     )
     all_methods = _names_in_code_order(frame["method"], rows, method_of_row)
     all_readers = _names_in_code_order(frame["reader"], rows, reader_of_row)
-    is_read_row = is_read_cell[cell_of_row]
-    method_of_row = method_of_row[is_read_row]
-    methods = _names_in_code_order(frame["method"], rows[is_read_row], method_of_row)
-    readers = _names_in_code_order(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
+    methods = [all_methods[code] for code in np.unique(method_of_cell)]
+    readers = [all_readers[code] for code in np.unique(reader_of_cell)]
     _check_enough_readers_and_cases_per_method(readings, methods, readers, figure_to_check_for, group_name)
     method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
     _check_method_pairs_share_equally_many_cases(read_with_method, methods, group_name)
     n_defined = np.bincount(readings.methods, readings.is_read.sum(axis=0)).astype(np.int64)
-    method_of_row = np.unique(method_of_row, return_inverse=True)[1]
+    is_read_row = is_read_cell[cell_of_row]
+    method_of_row = np.unique(method_of_row[is_read_row], return_inverse=True)[1]
     is_absent_row = all_readings.absent[rows][is_read_row]
     return ReaderStudy(
         readings=readings,
