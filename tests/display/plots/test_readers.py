@@ -8,7 +8,7 @@ from mrmc_readings import mrmc_frame
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.theme import COLUMN_MM, LINE_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, LINE_MM, PAGE_MM
 from salstats.errors import ColumnError, SalstatsError
 
 
@@ -126,6 +126,12 @@ def test_areas_have_their_axis_and_their_metric_in_the_caption_and_metrics_one_c
     tasks = pd.concat([readers_frame(task=task) for task in ("Edema", "Nodule")])
     assert list(ss.plot_readers(tasks).data["panel"].cat.categories) == ["Edema", "Nodule"]
     assert ss.plot_readers(tasks).facet._ncol == 2
+
+
+def test_more_than_four_panels_have_the_width_of_a_page():
+    tasks = [readers_frame(task=f"task {i}") for i in range(5)]
+    assert size_mm(ss.plot_readers(pd.concat(tasks[:4])))[0] == pytest.approx(COLUMN_MM)
+    assert size_mm(ss.plot_readers(pd.concat(tasks)))[0] == pytest.approx(PAGE_MM)
 
 
 def test_readers_without_an_estimate_are_named():

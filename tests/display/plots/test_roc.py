@@ -43,6 +43,13 @@ def test_methods_are_lines_without_bands_where_there_are_many():
     assert "Bands" in words(ss.plot_roc(curves, bands=True))
 
 
+def test_two_lines_have_bands():
+    of_two = SCORES[SCORES["method"].isin(["gradcam", "occlusion"])]
+    curves = ss.roc_curve(of_two, "iou", "hit", by="method", n_replicates=20)
+    assert curves["method"].nunique() == 2
+    assert "Bands" in words(ss.plot_roc(curves))
+
+
 def test_areas_of_other_curves_are_an_error():
     with raises(SalstatsError, option="auroc", value=2):
         ss.plot_roc(CURVES, auroc=AREAS.head(2))

@@ -87,8 +87,10 @@ def test_buttons_copy_what_they_stand_below(items):
     assert re.search(r'data-copy="table-means-call"[^>]*>Copy code<', table)
     assert '<pre id="table-means-call">' in table
     assert table.index("<figcaption>") < table.index('class="scroll"')
+    assert re.search(r'<div class="scroll" role="region" tabindex="0"', table)
     assert table.count('id="table-means-call"') == table.count('id="table-means"') == 1
     figure = item_block(items["intervals"])
+    assert re.search(r'<div class="picture" role="region" tabindex="0"', figure)
     assert re.search(r'data-copy="figure-intervals-caption"[^>]*>Copy caption<', figure)
     assert "data-table" not in figure.partition("Copy caption")[0].rpartition("<button")[2]
 

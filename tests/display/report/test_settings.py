@@ -74,6 +74,11 @@ def test_a_row_number_is_no_covariate(small):
     assert settings_of(small.reset_index(names="Unnamed: 0")).covariates == ()
 
 
+def test_a_column_with_two_values_within_a_case_is_no_covariate(some):
+    is_human = (some["method"] == "human").astype(int)
+    assert set(settings_of(some.assign(run=is_human)).covariates) == COVARIATES
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "fact"),
     [

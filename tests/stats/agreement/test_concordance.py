@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from agreement_readings import PAIRS, alone, pair_of
+from scipy import stats
 
 from salstats.stats.agreement.concordance import concordance_correlation, concordance_with_lin_limits
 from salstats.stats.agreement.readings import (
@@ -26,6 +27,9 @@ def test_limits_are_those_of_lin_with_the_erratum(pair, r_expected, name):
     np.testing.assert_allclose(
         numbers, expected[["ccc", "se", "lo_z", "hi_z"]].to_numpy(float), atol=ROUNDING
     )
+    # The test statistic divides z by the standard error that the width of the limits gives.
+    z_error = (np.arctanh(expected["hi_z"]) - np.arctanh(expected["lo_z"])) / (2 * stats.norm.ppf(0.975))
+    assert found.statistic[0] == pytest.approx(np.arctanh(expected["ccc"]) / z_error, rel=1e-6)
 
 
 def test_jackknife_of_independent_pairs_lies_near_lins_error(drawn):

@@ -38,6 +38,12 @@ def test_limits_of_independent_rows_are_near_the_rank_limits_of_quantreg(rows):
         assert (np.abs(ours[column].to_numpy() - expected[theirs].to_numpy()) < 0.15 * width).all()
 
 
+def test_the_statistic_does_not_depend_on_the_unit_of_a_covariate(rows):
+    given = ss.quantile_regress(rows, FORMULA, by=(), unit="patient")
+    tiny = ss.quantile_regress(rows.assign(x=rows["x"] * 1e-8), FORMULA, by=(), unit="patient")
+    np.testing.assert_allclose(tiny["statistic"], given["statistic"], rtol=1e-6)
+
+
 def statistic(rows, column, value, quantile):
     """Student's t from the primal linear program, and scores by the sign of what it leaves."""
     matrix = np.column_stack([np.ones(len(rows)), rows["method"] == "human", rows["x"]]).astype(float)

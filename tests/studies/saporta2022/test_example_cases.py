@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from display.plots.estimate_figures import layers
 from saporta_frames import METHOD
 
 from salstats.studies.saporta2022.example_cases import ENDS, findings_with_extreme_features
@@ -73,6 +74,16 @@ def test_the_examples_are_those_whose_iou_is_nearest_to_worst_median_mean_and_be
     by_pick = item.frame.set_index("pick")["score"]
     assert by_pick["worst"] <= by_pick["median"] <= by_pick["best"]
     assert by_pick["worst"] <= by_pick["mean"] <= by_pick["best"]
+
+
+def test_the_examples_show_people_next_to_the_method_and_in_its_pictures(drawn):
+    figure = drawn["examples"].figure
+    assert set(figure.data["column"]) == {METHOD, "human"}
+    lines = pd.concat([layer._data for layer in layers(figure, "geom_path")])
+    of_people = lines[lines["kind"] == "human"]
+    # the names of lines begin with the number of their picture
+    pictures = of_people["line"].str.split().str[0]
+    assert set(pictures) == set(figure.data["picture"].astype(str))
 
 
 def test_fig_1_is_the_case_of_median_iou(drawn):
