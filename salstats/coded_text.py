@@ -27,7 +27,7 @@ def is_arrow_text_dictionary(column: pd.Series) -> bool:
     return bool(types.is_string(value_type) or types.is_large_string(value_type))
 
 
-def as_arrow_dictionary(column: pd.Series) -> pd.Series:
+def arrow_dictionary_with_empty_as_missing(column: pd.Series) -> pd.Series:
     """Return text, coded or not, as a dictionary of sorted values; an empty cell is missing."""
     coded = _sorted_dictionary_of(column)
     values = coded.dictionary

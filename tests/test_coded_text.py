@@ -8,7 +8,7 @@ from pyarrow import parquet
 import salstats as ss
 from salstats.coded_text import (
     TEXT,
-    as_arrow_dictionary,
+    arrow_dictionary_with_empty_as_missing,
     codes_and_values,
     frame_with_sorted_categories,
     in_threads,
@@ -36,7 +36,7 @@ def test_codes_of_every_type_are_brought_into_order(name):
 @pytest.mark.parametrize("cells", [["b", None, "a", "b"], ["", "b", None, "a", "b", ""], [], [None], [""]])
 def test_an_empty_cell_is_missing_and_all_others_are_as_before(cells):
     text = pd.Series(cells, dtype=TEXT, name="task")
-    coded = as_arrow_dictionary(text)
+    coded = arrow_dictionary_with_empty_as_missing(text)
     pd.testing.assert_series_equal(plain_text(coded), text.mask(text.eq("")))
     codes, values = codes_and_values(coded)
     expected, distinct = pd.factorize(text.mask(text.eq("")), sort=True)

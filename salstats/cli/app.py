@@ -119,7 +119,7 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
 
 
 def _report_unless_unexpected_and_traceback_requested(
-    error: OSError | ValueError, flags: Mapping[str, str]
+    error: OSError | ValueError, flag_by_parameter: Mapping[str, str]
 ) -> int | None:
     """Write the error and return its exit code.
 
@@ -130,7 +130,7 @@ def _report_unless_unexpected_and_traceback_requested(
     is_expected = isinstance(error, SalstatsError | OSError)
     if not is_expected and os.environ.get("SALSTATS_TRACEBACK"):
         return None
-    return _print_error(_message_with_flags(error, flags))
+    return _print_error(_message_with_flags(error, flag_by_parameter))
 
 
 def _first_non_option(arguments: list[str]) -> str:

@@ -98,7 +98,7 @@ def curves(
             check_output(file, overwrite=overwrite)
     options: dict[str, Any] = {}
     if scores is not None:
-        with_finding = _scored_cases_and_tasks_with_finding(scores)
+        with_finding = _cases_and_tasks_with_finding(scores)
         options = {"cases": with_finding["case"], "tasks": with_finding["task"]}
     explain = imported_explain()
     cases = image_cases(images)
@@ -130,7 +130,7 @@ def curves(
     print(f"Areas under the curves of {areas['case'].nunique()} images written to {output}")
 
 
-def _scored_cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":
+def _cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":
     """Return the cases and tasks of a file of scores that have the finding."""
     import salstats as ss
     from salstats.checks import check_columns

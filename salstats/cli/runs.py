@@ -180,7 +180,7 @@ def run_score(run: CommandRun, source: Source) -> None:
     study = source.read(run)
     frame = run.call(study, pdc=pdc or None)
     run.deliver(frame)
-    print_unscored_and_defined_counts(frame, len(study))
+    print_unscored_case_and_defined_score_counts(frame, len(study))
 
 
 def run_power(run: CommandRun, source: Source) -> None:
@@ -319,7 +319,7 @@ def _input_files(run: CommandRun) -> list[Path]:
     return files
 
 
-def print_unscored_and_defined_counts(scores: "pd.DataFrame", n_cases: int) -> None:
+def print_unscored_case_and_defined_score_counts(scores: "pd.DataFrame", n_cases: int) -> None:
     """Write on stderr how many cases are not scored, how many scores are defined, and why others are not."""
     n_unscored = n_cases - scores["case"].nunique()
     if n_unscored:

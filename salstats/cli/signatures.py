@@ -389,11 +389,11 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
         annotation=Annotated[value_type, info],
         default=default,
     )
-    convert = _accepting_none(parameter, _skipping_none(type_and_conversion.convert), option_text.choices)
+    convert = _with_none_marked(parameter, _skipping_none(type_and_conversion.convert), option_text.choices)
     return Option(name, on_flag, typer_parameter, convert)
 
 
-def _accepting_none(
+def _with_none_marked(
     parameter: inspect.Parameter, convert: Callable[[Any], Any], choices: Sequence[str]
 ) -> Callable[[Any], Any]:
     """Return a conversion that reads the text `none` where the parameter takes None."""

@@ -179,7 +179,7 @@ class Estimates:
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
 
     @cached_property
-    def decreases_of_means_or_means_of_decreases(self) -> tuple[AverageKind | None, ...]:
+    def average_kind_of_each_row(self) -> tuple[AverageKind | None, ...]:
         """Kind of each row that is an average of percentage decreases, None for the other rows."""
         frame = self.frame
         kinds: list[AverageKind | None] = [None] * len(frame)

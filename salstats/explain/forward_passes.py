@@ -130,7 +130,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     It is a sigmoid if it is neither given nor recognised. Warns where a sigmoid or softmax is taken of
     probabilities, and once for each model of several outputs where it is neither given nor recognised.
     """
-    recognised = function_for_softmax_outputs_or_logarithms(outputs)
+    recognised = function_if_softmax_outputs_or_logarithms(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
         choice = check_choice(probability, PROBABILITIES, "probability")
@@ -157,7 +157,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     return recognised or DEFAULT_PROBABILITY
 
 
-def function_for_softmax_outputs_or_logarithms(outputs: torch.Tensor) -> Literal["none", "softmax"] | None:
+def function_if_softmax_outputs_or_logarithms(outputs: torch.Tensor) -> Literal["none", "softmax"] | None:
     """Return "none" for outputs that a softmax made, "softmax" for their logarithms, None if unknown."""
     if outputs.shape[1] < 2 or not torch.isfinite(outputs).all():
         return None

@@ -44,7 +44,7 @@ def modules_hooked(
     With `functions_on_outputs` it is also called on the outputs of functions that take the last output
     itself.
     """
-    tracker = _OutputTracker(hook)
+    tracker = _HookedOutput(hook)
 
     def module_hook(name: str, _module: nn.Module, _inputs: Any, output: Any) -> Any:
         """Return the replacement of a module's output, or None; torch calls it after the module."""
@@ -59,7 +59,7 @@ def modules_hooked(
             handle.remove()
 
 
-class _OutputTracker(TorchFunctionMode):
+class _HookedOutput(TorchFunctionMode):
     """Context that calls a hook on the results of functions that are called on a module's last output.
 
     The result is the last output from then on, so that a function called on it is tracked, too.

@@ -20,7 +20,7 @@ from salstats.explain.networks import Member, Network, members_with_outputs, sta
 from salstats.files.map_folder_writer import SETTINGS_FILE, MapKey
 from salstats.files.map_table import (
     checked_label_text,
-    checked_patient_text_or_empty,
+    checked_patient_text_empty_for_none,
     read_settings_text_by_settings_key,
     settings_key,
 )
@@ -294,7 +294,7 @@ def checked_patients(patients: Mapping[str, str] | None) -> dict[str, str]:
     """Return the patient of each case that has one."""
     patient_by_case = {}
     for case, patient in dict(patients or {}).items():
-        name = checked_patient_text_or_empty(patient, f"patients: case {str(case)!r}")
+        name = checked_patient_text_empty_for_none(patient, f"patients: case {str(case)!r}")
         if name:
             patient_by_case[str(case)] = name
     return patient_by_case

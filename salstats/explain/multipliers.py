@@ -211,13 +211,13 @@ class Relevance(_Pass):
             sign = torch.where(result < 0, -1.0, 1.0).to(result)
             share = result / (result + self.epsilon * sign)
 
-        def pass_relevance(gradient: torch.Tensor) -> torch.Tensor:
+        def pass_share_of_gradient(gradient: torch.Tensor) -> torch.Tensor:
             """Return the share of a gradient that is passed back; add the biases' to `bias_relevance`."""
             passed = gradient * share
             self.bias_relevance += self._sums_by_image(passed * biases).cpu()
             return passed
 
-        result.register_hook(pass_relevance)
+        result.register_hook(pass_share_of_gradient)
         return result
 
     def _sums_by_image(self, values: torch.Tensor) -> torch.Tensor:

@@ -18,7 +18,7 @@ from salstats.checks import check_choice, check_count, check_number
 from salstats.errors import Setting, ValueRangeError
 from salstats.explain.forward_passes import (
     PROBABILITIES,
-    function_for_softmax_outputs_or_logarithms,
+    function_if_softmax_outputs_or_logarithms,
     to_probabilities,
 )
 from salstats.explain.request import RawAttributions, Request
@@ -128,7 +128,7 @@ def run_rise(request: Request) -> RawAttributions:
         for masks, outputs in masks_and_outputs(request, image, baseline, generator):
             probs = outputs
             # outputs that are probabilities already stay as they are
-            if function_for_softmax_outputs_or_logarithms(outputs) != "none":
+            if function_if_softmax_outputs_or_logarithms(outputs) != "none":
                 probs = to_probabilities(outputs, probability)
             total += probs[:, targets].T.to(masks) @ masks.flatten(1)
         maps = total.cpu().double() / expected_count

@@ -15,7 +15,7 @@ from salstats.explain.forward_passes import (
     BATCH_SIZE,
     PROBABILITIES,
     evaluating,
-    function_for_softmax_outputs_or_logarithms,
+    function_if_softmax_outputs_or_logarithms,
     n_images_per_pass,
     to_probabilities,
 )
@@ -136,7 +136,7 @@ def rise_masks(
                 option="probability",
                 value="softmax",
             )
-        if probability == "sigmoid" and function_for_softmax_outputs_or_logarithms(image_outputs) == "none":
+        if probability == "sigmoid" and function_if_softmax_outputs_or_logarithms(image_outputs) == "none":
             # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
             probability = "none"
         output_indices = check_targets(targets, len(stack), n_outputs)

@@ -22,7 +22,7 @@ from salstats.files.map_table import (
     checked_label_text,
     checked_map,
     checked_name,
-    checked_patient_text_or_empty,
+    checked_patient_text_empty_for_none,
     csv_bytes_of_rows_without_header,
     file_inside,
     image_shape_of_row,
@@ -343,7 +343,7 @@ class MapFolder:
             pair: checked_label_text(label, f"labels: {pair}") for pair, label in (labels or {}).items()
         }
         patient_texts = {
-            case: checked_patient_text_or_empty(patient, f"patients: {case!r}")
+            case: checked_patient_text_empty_for_none(patient, f"patients: {case!r}")
             for case, patient in (patients or {}).items()
         }
         for key, row in self._rows.items():

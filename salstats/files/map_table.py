@@ -389,7 +389,7 @@ def map_row(key: MapKey, shape: tuple[int, int], prob: float, label: float, pati
         "width": str(shape[1]),
         "model": key.model or "",
         "seed": str(key.seed or ""),
-        "patient": checked_patient_text_or_empty(patient, str(key)),
+        "patient": checked_patient_text_empty_for_none(patient, str(key)),
     }
 
 
@@ -416,7 +416,7 @@ def checked_label_text(label: float, name: str) -> str:
     return "" if np.isnan(label) else str(int(label))
 
 
-def checked_patient_text_or_empty(patient: Any, name: str) -> str:
+def checked_patient_text_empty_for_none(patient: Any, name: str) -> str:
     """Return a patient as text, "" for None; raise where it is not a name."""
     text = "" if patient is None else str(patient)
     if patient is not None and (text in UNKNOWN_CELLS or invisibility_text(text)):

@@ -101,9 +101,9 @@ class RankedMap:
         n_up_to_value = self._sorted.tie_ends
         if n_up_to_value is None:
             n_up_to_value = np.arange(1, n_pixels + 1)
-        return self._rank_shares_among_negatives(n_up_to_value / n_pixels)
+        return self._pixel_ranks_among_negatives(n_up_to_value / n_pixels)
 
-    def _rank_shares_among_negatives(self, cumulative_negative_shares: np.ndarray) -> np.ndarray:
+    def _pixel_ranks_among_negatives(self, cumulative_negative_shares: np.ndarray) -> np.ndarray:
         """Return the rank of each pixel, (n_pixels,): the share of negatives below plus half of those level.
 
         `cumulative_negative_shares` are those of negatives up to and with each distinct value, ascending.
@@ -137,7 +137,7 @@ class RankedMap:
             if tie_ends is not None:
                 shares = shares[tie_ends - 1]
             shares /= shares[-1]
-            ranks = self._rank_shares_among_negatives(shares)
+            ranks = self._pixel_ranks_among_negatives(shares)
         # rounding may carry a perfect score past 1
         return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 

@@ -69,7 +69,7 @@ def read_mask_or_boxes_by_image_name(
     annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
-        for row_index, row in _numbered_image_and_annotation_rows(file):
+        for row_index, row in _image_and_annotation_rows_with_index(file):
             name = row[IMAGE_COLUMN]
             # as a spreadsheet counts: the header is row 1
             row_text = f"{file}, row {row_index + 2}"
@@ -108,7 +108,7 @@ def read_mask_or_boxes_by_image_name(
     }
 
 
-def _numbered_image_and_annotation_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _image_and_annotation_rows_with_index(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each row of a table as text by column (the image, then its annotation), with its number from 0.
 
     Blank lines have a number, too, but are not yielded.

@@ -284,7 +284,7 @@ def study_of_files(
             Case(
                 case=case,
                 shape=size.shape if size else None,
-                truths=_truth_by_task(files, case, study_tasks),
+                truths=_truth_by_task_with_mask(files, case, study_tasks),
                 predictions=(*method_predictions, *human_predictions),
                 annotated=case in annotated,
                 patient=patients.get(case),
@@ -332,7 +332,7 @@ def _tasks_to_read(files: StudyFiles, tasks: Sequence[str] | None, source: str) 
     return (*release_tasks, *sorted(annotated - set(TASKS)))
 
 
-def _truth_by_task(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
+def _truth_by_task_with_mask(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
     """Return the truth of each task for which the files hold a mask of the case."""
     outlines = None
     for case_file in files.truth:

@@ -332,12 +332,12 @@ def _rows_by_case_minus_forgotten_mask_cases(
     for masks in human_masks:
         for case in masks.values:
             rows_of_case.setdefault(case, [])
-    for case in _warn_of_and_list_cases_without_mask(rows_of_case, true_masks, human_masks, folder):
+    for case in _warn_of_and_list_left_out_cases(rows_of_case, true_masks, human_masks, folder):
         del rows_of_case[case]
     return rows_of_case
 
 
-def _warn_of_and_list_cases_without_mask(
+def _warn_of_and_list_left_out_cases(
     rows_of_case: Mapping[str, Sequence[MapRow]],
     truth: ValuesByCaseAndTask,
     human_masks: Sequence[ValuesByCaseAndTask],

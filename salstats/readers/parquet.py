@@ -138,7 +138,7 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
         pa.BufferReader(data), page_checksum_verification=True, read_dictionary=dictionary_columns
     )
     if any(column.has_shared_beginnings for column in pages):
-        batches = _batches_within_memory_limit(parquet_file, pages, size, content, len(data))
+        batches = _batches_until_memory_limit(parquet_file, pages, size, content, len(data))
         table = pa.Table.from_batches(batches, parquet_file.schema_arrow)
     else:
         table = parquet_file.read()
@@ -146,7 +146,7 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
     return table
 
 
-def _batches_within_memory_limit(
+def _batches_until_memory_limit(
     parquet_file: Any, pages: list[PageSizes], cell_bytes: float, content: str, file_bytes: int
 ) -> Iterator["pa.RecordBatch"]:
     """Yield batches of decoded rows; raise where all together exceed the memory limit.

@@ -94,7 +94,7 @@ def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNa
     """
     names_by_column: dict[str, ScoreNames] = {}
     for column, option in columns.items():
-        if not _is_method_or_method_metric_reader(option):
+        if not _is_method_or_tuple_with_metric(option):
             raise SalstatsError(
                 Setting("columns"),
                 f" gives column {column!r} {option!r}, not (method, metric), (method, metric, reader), or a "
@@ -128,7 +128,7 @@ def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNa
     return names_by_column
 
 
-def _is_method_or_method_metric_reader(option: Any) -> bool:
+def _is_method_or_tuple_with_metric(option: Any) -> bool:
     """Return whether an option is a method, (method, metric) or (method, metric, reader)."""
     if isinstance(option, str):
         return bool(option.strip())

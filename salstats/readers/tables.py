@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import LARGEST_NUMBER, did_you_mean, invisibility_text, quoted
 from salstats.coded_text import (
     TEXT,
-    as_arrow_dictionary,
+    arrow_dictionary_with_empty_as_missing,
     frame_with_sorted_categories,
     is_arrow_text_dictionary,
     make_arrow_dictionary_text_plain,
@@ -212,15 +212,15 @@ class FileTable:
         """Return a column's `text_with_missing_as_empty` as an Arrow dictionary, with empty cells missing."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
-            return as_arrow_dictionary(_integers_as_text_with_missing_as_empty(cells))
+            return arrow_dictionary_with_empty_as_missing(_integers_as_text_with_missing_as_empty(cells))
         if column == "seed" or not (
             isinstance(cells.dtype, pd.StringDtype) or is_arrow_text_dictionary(cells)
         ):
             cells = self.text_with_missing_as_empty(column)
-        names = as_arrow_dictionary(cells)
+        names = arrow_dictionary_with_empty_as_missing(cells)
         if _distinct_texts_to_check_for_odd_characters(sorted_distinct_values(names)):
             # cells of blanks only are missing
-            names = as_arrow_dictionary(self.text_with_missing_as_empty(column))
+            names = arrow_dictionary_with_empty_as_missing(self.text_with_missing_as_empty(column))
         return names
 
     def _refuse_invalid_names(self, column: str, names: pd.Series, doubtful_names: Iterable[str]) -> None:

@@ -164,7 +164,7 @@ def overlay_picture(
 
     reader_masks = [decode(content.mask) for content in reader_contents if content.mask is not None]
     points: dict[str, np.ndarray] = {}
-    marked_points = _marked_points(reader_contents)
+    marked_points = _reader_points(reader_contents)
     if marked_points is not None:
         points["marked"] = marked_points
     shown = _MethodContent()
@@ -221,7 +221,7 @@ def _mask_outlines_by_kind(
     return lines
 
 
-def _marked_points(contents: Sequence[Content]) -> np.ndarray | None:
+def _reader_points(contents: Sequence[Content]) -> np.ndarray | None:
     """Return the points (row, col) of all readers, (n, 2); None if no reader marked a point."""
     points = [content.points for content in contents if content.points is not None and len(content.points)]
     if not points:

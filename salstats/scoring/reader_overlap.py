@@ -142,7 +142,7 @@ def reader_overlap(
     """
     study = study_of(study, without_truth=True)
     names = chosen_metrics(metrics, SCORED_METRICS, "does not compare two masks")
-    groups = _reader_groups(study)
+    groups = _series_differing_in_reader_only(study)
     if not groups:
         readers = quoted(study.readers()) if study.readers() else "none"
         raise SalstatsError(
@@ -183,7 +183,7 @@ def reader_overlap(
     return drop_empty_columns(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
-def _reader_groups(study: Study) -> tuple[tuple[Series, ...], ...]:
+def _series_differing_in_reader_only(study: Study) -> tuple[tuple[Series, ...], ...]:
     """Return the groups of two series or more that differ in the reader only."""
     groups: dict[Series, list[Series]] = {}
     for series in study.series:

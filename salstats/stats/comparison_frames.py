@@ -31,7 +31,7 @@ from salstats.stats.engine.grouping import (
     is_summary_row,
     metric_of_each_key,
 )
-from salstats.stats.engine.inference import InferredEstimates, estimates_at_levels, infer
+from salstats.stats.engine.inference import InferredEstimates, estimates_at_row_levels, infer
 from salstats.stats.engine.inference_options import Options
 from salstats.stats.engine.joint_adjustment import joint_level
 from salstats.stats.engine.paired_tests import (
@@ -44,8 +44,8 @@ from salstats.stats.engine.paired_tests import (
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, ROUNDING, warn_beyond_range
 from salstats.stats.engine.score_reasons import (
+    metric_option_columns_several_where_mixed,
     n_absent_column_if_any,
-    option_columns_with_several_where_mixed,
 )
 from salstats.stats.engine.shared_cases import (
     advice_to_bound_missing_scores,
@@ -67,7 +67,7 @@ class HypothesisOptions(NamedTuple):
     weights: Weighting
     effect_size: str | None = None
 
-    def checked_and_completed(self, test: str) -> "HypothesisOptions":
+    def checked_with_adjustment(self, test: str) -> "HypothesisOptions":
         """Return the options in the records' spelling, checked against each other and against a test.
 
         A joint adjustment comes with the simultaneous limits that agree with it unless these are declined,
@@ -156,7 +156,7 @@ def comparison_frame(
 ) -> pd.DataFrame:
     """Compare methods with the reference; return the estimates frame of `term`."""
     test = check_choice(hypothesis.test or options.agreeing_test_name, TESTS, "test")
-    hypothesis = hypothesis.checked_and_completed(test)
+    hypothesis = hypothesis.checked_with_adjustment(test)
     options = without_binary_defaults_if_wild_or_joint(options, hypothesis.test, hypothesis.adjust)
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
@@ -176,7 +176,7 @@ def comparison_frame(
     estimates, tested = infer_and_test(paired_target, options, test, units)
     reported = estimates
     if hypothesis.simultaneous:
-        reported = estimates_at_levels(estimates, joint_levels(tested, keys, options.level))
+        reported = estimates_at_row_levels(estimates, joint_levels(tested, keys, options.level))
     tested = with_exact_small_p_values(tested, alpha_not_to_cross=1 - reported.conf_level)
 
     table = reported.columns(units.name)
@@ -189,7 +189,7 @@ def comparison_frame(
     special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
     special["test"] = test_name_of_each_row(test, estimates)
     special |= _n_replicates_column_if_any(options, estimates, tested)
-    special |= option_columns_with_several_where_mixed(scores, keys)
+    special |= metric_option_columns_several_where_mixed(scores, keys)
     if hypothesis.simultaneous:
         special["family_level"] = options.level
     if hypothesis.effect_size is not None:

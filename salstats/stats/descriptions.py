@@ -12,8 +12,8 @@ from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import (
     is_missing_for_absent_finding,
+    metric_option_columns_several_where_mixed,
     n_absent_column_if_any,
-    option_columns_with_several_where_mixed,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_compare_in_pairs
 
@@ -110,7 +110,7 @@ def describe(
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
     absent = n_absent_column_if_any(keys, scores.loc[is_missing_for_absent_finding(scores), columns], scores)
     scoring_columns = pd.DataFrame(
-        {**absent, **option_columns_with_several_where_mixed(scores, keys)}, index=keys.index
+        {**absent, **metric_option_columns_several_where_mixed(scores, keys)}, index=keys.index
     )
     check_names_of_groups(columns, [*described.columns, *scoring_columns.columns])
     frame = pd.concat([keys, described, scoring_columns], axis=1)

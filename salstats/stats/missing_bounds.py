@@ -145,7 +145,7 @@ def missing_bounds(
         )
     keys = list(frame.columns[: frame.columns.get_loc("term")])
     if is_comparison:
-        method, reference = _totals_from_estimates_or_scores(frame, keys, scores)
+        method, reference = _method_and_reference_totals(frame, keys, scores)
         n_undefined = method.n_undefined + reference.n_undefined
     else:
         method = _score_totals_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
@@ -216,7 +216,7 @@ def _score_totals_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: n
     return _ScoreTotals(total, n_undefined, n + n_undefined)
 
 
-def _totals_from_estimates_or_scores(
+def _method_and_reference_totals(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame | None
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""

@@ -281,7 +281,7 @@ def _continuous_dichotomous_or_categorical(values: pd.Series, name: str, chosen_
         return CONTINUOUS
     if chosen_kind is not None:
         return chosen_kind
-    if _counted_level_if_dichotomous(distinct) is not None:
+    if _true_yes_or_1_if_dichotomous(distinct) is not None:
         return DICHOTOMOUS
     if not are_numbers:
         return CATEGORICAL
@@ -301,7 +301,7 @@ def _categories_or_sorted_values(values: pd.Series) -> list[Any]:
     return sorted(distinct)
 
 
-def _counted_level_if_dichotomous(distinct: Sequence[Any]) -> Any | None:
+def _true_yes_or_1_if_dichotomous(distinct: Sequence[Any]) -> Any | None:
     """Return the value that a dichotomous covariate counts; None for a covariate of another kind."""
     if all(isinstance(value, bool | np.bool_) for value in distinct):
         return True
@@ -339,7 +339,7 @@ def _one_statistics_row_or_row_per_level(
         return [{**counts, **statistics}]
     levels = _categories_or_sorted_values(values)
     if kind == DICHOTOMOUS:
-        levels = [_counted_level_if_dichotomous(levels)]
+        levels = [_true_yes_or_1_if_dichotomous(levels)]
     rows = []
     for level in levels:
         is_level = known.eq(level)

@@ -25,8 +25,8 @@ from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
 from salstats.stats.engine.score_reasons import (
     is_missing_for_absent_finding,
+    metric_option_columns_several_where_mixed,
     n_absent_column_if_any,
-    option_columns_with_several_where_mixed,
 )
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
@@ -225,7 +225,7 @@ def summarize(
     table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
     table |= case_weights.weights_column_if_any(is_average(keys, average))
     table |= n_absent_column_if_any(keys, scores.loc[is_missing_for_absent_finding(scores), columns], scores)
-    special = options.n_replicates_column_if_any() | option_columns_with_several_where_mixed(scores, keys)
+    special = options.n_replicates_column_if_any() | metric_option_columns_several_where_mixed(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
     frame = add_score_cautions_by_metric(frame, scores)
     if not options.interval.bounded:
@@ -397,7 +397,7 @@ def mean_curves(
     frame = estimates_frame(
         keys,
         table,
-        option_columns_with_several_where_mixed(curves, keys, _CURVE_OPTIONS),
+        metric_option_columns_several_where_mixed(curves, keys, _CURVE_OPTIONS),
         display_order(keys),
     )
     frame = add_score_cautions_by_metric(frame, curves)

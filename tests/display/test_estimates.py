@@ -192,7 +192,7 @@ def average_decrease(estimate, **columns):
             "n": [10, 10, 20],
         }
     )
-    kinds = read_estimates(frame.assign(**columns)).decreases_of_means_or_means_of_decreases
+    kinds = read_estimates(frame.assign(**columns)).average_kind_of_each_row
     assert kinds[:2] == (None, None)
     return kinds[2]
 
@@ -206,7 +206,7 @@ def test_an_average_decrease_is_of_means_or_of_decreases():
     assert average_decrease(30.1) == AverageKind.OF_MEANS
     assert average_decrease(30.1, weights="area") == AverageKind.EITHER
     without_means = read_estimates(FRAME.assign(term="percent_decrease"))
-    assert without_means.decreases_of_means_or_means_of_decreases == (None,) * 4
+    assert without_means.average_kind_of_each_row == (None,) * 4
 
 
 def test_text_in_place_of_numbers_names_its_column():

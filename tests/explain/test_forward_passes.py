@@ -19,7 +19,7 @@ from salstats.explain.forward_passes import (  # noqa: E402
     Passes,
     check_device,
     dtype_of,
-    function_for_softmax_outputs_or_logarithms,
+    function_if_softmax_outputs_or_logarithms,
     is_out_of_memory_error,
     n_images_per_pass,
     predict,
@@ -278,11 +278,11 @@ def test_gradients_of_probabilities_are_warned_of_once(images, last, value):
 
 def test_probabilities_are_recognised_by_their_sums_alone():
     probs = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
-    assert function_for_softmax_outputs_or_logarithms(probs) == "none"
-    assert function_for_softmax_outputs_or_logarithms(probs[:1].log()) == "softmax"
+    assert function_if_softmax_outputs_or_logarithms(probs) == "none"
+    assert function_if_softmax_outputs_or_logarithms(probs[:1].log()) == "softmax"
     # sums of 1 with a number below 0, another sum, one output, infinity
     for outputs in ([[1.5, -0.5]], [[0.5, 0.51]], [[1.0]], [[0.0, -np.inf]], [[-0.5, -0.5]]):
-        assert function_for_softmax_outputs_or_logarithms(torch.tensor(outputs)) is None
+        assert function_if_softmax_outputs_or_logarithms(torch.tensor(outputs)) is None
 
 
 def test_infinity_names_the_image(images):

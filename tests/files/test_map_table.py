@@ -15,7 +15,7 @@ from salstats.files.map_table import (
     checked_key,
     checked_label_text,
     checked_map,
-    checked_patient_text_or_empty,
+    checked_patient_text_empty_for_none,
     checked_prob_text,
     csv_bytes_of_rows_without_header,
     file_inside,
@@ -248,10 +248,14 @@ def test_a_label_is_0_1_or_unknown():
 
 
 def test_a_patient_is_a_name_or_none():
-    assert [checked_patient_text_or_empty(patient, "map") for patient in (None, "p 1", 7)] == ["", "p 1", "7"]
+    assert [checked_patient_text_empty_for_none(patient, "map") for patient in (None, "p 1", 7)] == [
+        "",
+        "p 1",
+        "7",
+    ]
     for patient in ("", "NA", " p", "p\n"):
         with raises(ValueRangeError, option="patient", value=patient):
-            checked_patient_text_or_empty(patient, "map")
+            checked_patient_text_empty_for_none(patient, "map")
 
 
 def test_a_map_is_stored_in_float32():

@@ -108,7 +108,7 @@ def hypothesis(**options):
 def test_joint_adjustments_come_with_simultaneous_limits_unless_these_are_declined(
     options, adjust, simultaneous
 ):
-    checked = hypothesis(**options).checked_and_completed("wild")
+    checked = hypothesis(**options).checked_with_adjustment("wild")
     assert (checked.adjust, checked.simultaneous) == (adjust, simultaneous)
 
 
@@ -128,7 +128,7 @@ def test_joint_adjustments_come_with_simultaneous_limits_unless_these_are_declin
 )
 def test_options_that_exclude_each_other_are_an_error(options, test, fields):
     with raises(SalstatsError, **fields):
-        hypothesis(**options).checked_and_completed(test)
+        hypothesis(**options).checked_with_adjustment(test)
 
 
 @pytest.mark.parametrize(

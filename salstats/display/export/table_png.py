@@ -346,11 +346,13 @@ def _browser_output(address: str, page_file: Path, *options: str) -> str:
     return output_file.read_text("utf-8", errors="replace")
 
 
-def _check_and_crop_picture(image: Image.Image, margin: int, width_px: int | None = None) -> Image.Image:
+def _check_and_crop_picture(
+    image: Image.Image, margin: int, cropped_width_px: int | None = None
+) -> Image.Image:
     """Return a picture without the white around its content, except for a margin.
 
-    With `width_px` it has this width, measured from the left edge. Raise SalstatsError where the picture cuts
-    off the content.
+    With `cropped_width_px` it has this width, measured from the left edge. Raise SalstatsError where the
+    picture cuts off the content.
     """
     white = Image.new("RGB", image.size, "white")
     box = ImageChops.difference(image, white).getbbox()
@@ -360,7 +362,7 @@ def _check_and_crop_picture(image: Image.Image, margin: int, width_px: int | Non
         raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS, value=image.height)
     left -= margin
     right += margin
-    if width_px is not None:
+    if cropped_width_px is not None:
         left = 0
-        right = width_px
+        right = cropped_width_px
     return image.crop((left, top - margin, right, bottom + margin))

@@ -183,7 +183,7 @@ def _calibration_text_layers(
     # as shares of the axes, which go from 0 to 1
     text_width = _widest_text_mm(texts["text"]) / panel_width
     text_height = len(_WRITTEN_TERMS) * LINE_MM / height
-    is_lower_right_emptier = _is_lower_right_emptier_by_panel(points, text_width, text_height)
+    is_lower_right_emptier = _is_lower_right_no_fuller_by_panel(points, text_width, text_height)
     stands_at_right = texts["panel"].map(is_lower_right_emptier).astype("bool")
     at_lower_right = texts[stands_at_right].assign(x=1.0, y=0.0)
     at_upper_left = texts[~stands_at_right].assign(x=0.0, y=1.0)
@@ -197,7 +197,7 @@ def _calibration_text_layers(
     return layers
 
 
-def _is_lower_right_emptier_by_panel(
+def _is_lower_right_no_fuller_by_panel(
     points: pd.DataFrame, corner_width: float, corner_height: float
 ) -> pd.Series:
     """Return by panel whether its lower right corner has at most as many marks as its upper left one.

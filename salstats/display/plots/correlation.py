@@ -287,17 +287,17 @@ def _wrapped_row_names(labels: list[str]) -> list[str]:
     return list(wrapped_texts(labels, NAME_CHARS, n_lines).values())
 
 
-def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, preferred_factor: int) -> int:
+def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, preferred_divisor: int) -> int:
     """Return the number of panels side by side in a width in mm, if possible a multiple of a divisor.
 
-    `n_tiles` is the number of tiles side by side in a panel, and `preferred_factor` that divisor.
+    `n_tiles` is the number of tiles side by side in a panel, and `preferred_divisor` that divisor.
     """
     min_panel_mm = max(_READABLE_TILE_MM * n_tiles, _MIN_PANEL_MM)
     n_fitting = max(int((available_mm + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
     n_rows = math.ceil(n_panels / n_fitting)
     n_columns = math.ceil(n_panels / n_rows)
     # the largest multiple up to `n_columns`, if there is one
-    return n_columns - n_columns % min(preferred_factor, n_columns)
+    return n_columns - n_columns % min(preferred_divisor, n_columns)
 
 
 def _tile_height_mm(tile_width: float, row_names: list[str]) -> float:

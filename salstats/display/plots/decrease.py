@@ -316,9 +316,9 @@ def _method_colours_of_marks(frame: pd.DataFrame, drawing: EstimateDrawing) -> p
     return frame["method"].astype(TEXT).map(colour_of)
 
 
-def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
+def read_contrasts(contrasts_frame: object, name: str = "decrease") -> Estimates:
     """Read a frame of contrasts with a reference; raise if it holds anything else."""
-    contrasts = read_estimates(decrease, name).subset_of_term_if_mrmc("difference")
+    contrasts = read_estimates(contrasts_frame, name).subset_of_term_if_mrmc("difference")
     content = ""
     if contrasts.distinct_values("formula"):
         content = "coefficients of models"

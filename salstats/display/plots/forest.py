@@ -37,8 +37,8 @@ from salstats.display.plots.layout.estimate_drawing import (
     chosen_or_recorded_references,
     labels_of_panel_titles,
     margin_lines,
-    no_effect_value,
     quantity_label,
+    zero_or_chance_value,
 )
 from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import PlacedRows, n_closing_summaries, row_layout
@@ -553,7 +553,7 @@ def _no_effect_value(estimates: Estimates, term: str | None, are_ratios: bool) -
         return float("nan")
     if estimates.distinct_values("formula"):
         return 0.0
-    return no_effect_value("", term)
+    return zero_or_chance_value("", term)
 
 
 def _has_slopes_or_contrasts(estimates: Estimates) -> bool:

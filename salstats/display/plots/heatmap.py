@@ -175,7 +175,7 @@ def plot_heatmap(
     has_limits = any(texts.limits) and width_for_limits <= n_methods * tile_width
     tiles = drawing.frame.assign(
         across=[float(methods.index(method)) for method in drawing.frame["method"]],
-        shade=_shades_from_worst_to_best(drawing),
+        shade=_shades_worst_to_best_in_panel(drawing),
         text=texts.estimates,
         limits=texts.limits if has_limits else "",
     )
@@ -304,7 +304,7 @@ def _better_sign_or_zero_of_rows(drawing: EstimateDrawing) -> pd.Series:
     return pd.Series([better_sign(metric, drawing.term) for metric in metrics], frame.index)
 
 
-def _shades_from_worst_to_best(drawing: EstimateDrawing) -> pd.Series:
+def _shades_worst_to_best_in_panel(drawing: EstimateDrawing) -> pd.Series:
     """Return the shade of each estimate, from 0 for the worst to 1 for the best of its panel.
 
     Where it is not known which is better, they go from the smallest to the largest. Percentage decreases that

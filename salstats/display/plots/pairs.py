@@ -343,7 +343,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
         score_low=("lower_score", "min"),
         score_high=("higher_score", "max"),
     )
-    difference_numbers = _numbers_drawn_on_difference_axes(drawing).groupby("panel", observed=True)["number"]
+    difference_numbers = _values_spanned_by_difference_axes(drawing).groupby("panel", observed=True)["number"]
     ranges["difference_low"] = difference_numbers.min()
     ranges["difference_high"] = difference_numbers.max()
     means = drawing.differences.frame.groupby("panel", observed=True)["reference_mean"]
@@ -351,7 +351,7 @@ def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
     return ranges.reset_index()
 
 
-def _numbers_drawn_on_difference_axes(drawing: PairsData) -> pd.DataFrame:
+def _values_spanned_by_difference_axes(drawing: PairsData) -> pd.DataFrame:
     """Return the finite values drawn on the axes of differences, and 0: columns `panel` and `number`."""
     frame = drawing.differences.frame
     number_frames = [
@@ -398,14 +398,14 @@ def _score_layers(drawing: PairsData) -> list[Any]:
 
 
 def _line_layer(
-    ends: pd.DataFrame, line_column: str, drawing: PairsData, *, is_pale: bool
+    ends: pd.DataFrame, line_id_column: str, drawing: PairsData, *, is_pale: bool
 ) -> p9.geom_segment:
-    """Return a layer of lines between the ends of each value of `line_column`.
+    """Return a layer of lines between the ends of each value of `line_id_column`.
 
     Lines are grey unless units have colours. Where scores are 0 or 1, equal lines are drawn as one, which is
     the wider the more they are.
     """
-    lines = _distinct_lines_with_counts(_lines_to_next_methods(ends, line_column))
+    lines = _distinct_lines_with_counts(_lines_to_next_methods(ends, line_id_column))
     is_binary = lines["binary"]
     # a line of 0/1 scores is as wide as the share of the lines that it stands for
     share_of_lines = lines["n_equal"] / lines["n_lines"]

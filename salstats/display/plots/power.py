@@ -25,7 +25,7 @@ from salstats.display.text.planning import (
     effect_text,
     grouping_columns_of_plan,
     n_cases_needed_limits_text,
-    n_cases_needed_text,
+    needed_case_count_text,
     readers_and_effect_text_of_curve,
     rows_of_each_curve,
 )
@@ -260,8 +260,8 @@ def _target_marks(plan: pd.DataFrame) -> pd.DataFrame:
 def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
     """Return the number of cases that a curve needs, with its limits if it has any: "97 [67 to 152]"."""
     if show_limits and n_cases_needed_limits_text(curve):
-        return f"{n_cases_needed_text(curve)} [{n_cases_needed_limits_text(curve)}]"
-    return n_cases_needed_text(curve)
+        return f"{needed_case_count_text(curve)} [{n_cases_needed_limits_text(curve)}]"
+    return needed_case_count_text(curve)
 
 
 def _sample_size_text_layers(rows: pd.DataFrame, height: float) -> list[Any]:

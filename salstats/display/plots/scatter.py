@@ -248,9 +248,9 @@ def scatter_notes(
     return [sentence for sentence in sentences if sentence]
 
 
-def _rates_notes(rates: Estimates, scatter: ScatterData, titles: Sequence[str]) -> list[str]:
+def _rates_notes(rates: Estimates, scatter: ScatterData, axis_titles: Sequence[str]) -> list[str]:
     """Return sentences on rates, their bins and their intervals."""
-    x_title, y_title = titles
+    x_title, y_title = axis_titles
     places = f"in bins of {x_title} between its quantiles"
     if scatter.has_few_x:
         places = f"at each value of {x_title}"

@@ -237,7 +237,7 @@ def run_analyses(
     if "prob" in scores.columns:
         _run_model_confidence(analyses, scores, settings)
     if settings.covariates:
-        _run_covariates(analyses, scores, settings)
+        _run_covariate_regressions(analyses, scores, settings)
     return analyses
 
 
@@ -449,7 +449,7 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
     )
 
 
-def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+def _run_covariate_regressions(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Regress every score, and its gap to the reference, on each covariate, holding several tasks fixed."""
     covariates = list(settings.covariates or ())
     scored = scores[scores["score"].notna()]

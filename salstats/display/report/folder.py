@@ -59,10 +59,10 @@ def write_folder_collecting_warnings(
     with replacing_folder(
         folder, lambda: check_report_folder_is_writable(folder, overwrite=True)
     ) as new_folder:
-        return _write_files_collecting_warnings(report, new_folder, jobs, progress)
+        return _write_files_listing_figure_warnings(report, new_folder, jobs, progress)
 
 
-def _write_files_collecting_warnings(
+def _write_files_listing_figure_warnings(
     report: Report, folder: Path, jobs: FigureJobs, progress: bool
 ) -> list[str]:
     """Write all files of a report into a new folder, and return the warnings of its figures."""

@@ -494,7 +494,7 @@ def _bold_estimates(
         compared_columns = [bold]
     elif not isinstance(bold, bool):
         compared_columns = list(bold)
-    elif bold and "method" in keys and _may_be_best(estimates):
+    elif bold and "method" in keys and _has_better_direction(estimates):
         compared_columns = ["method"]
     else:
         compared_columns = []
@@ -519,7 +519,7 @@ def _bold_estimates(
     return _BoldEstimates(best.rows, note)
 
 
-def _may_be_best(estimates: Estimates) -> bool:
+def _has_better_direction(estimates: Estimates) -> bool:
     """Return whether one of the estimates may be better than another.
 
     Estimates of agreement are not ordered: larger is better for a correlation, smaller for an error.

@@ -126,7 +126,7 @@ class PrintedTable(GT):
     def tab_style(self, style: Any, locations: Any) -> "PrintedTable":
         """Return the table with styled cells; the record holds which cells are bold or underlined."""
         styled = GT.tab_style(self, style, locations)
-        marks = _recorded_marks(style)
+        marks = _marks_unless_other_styles(style)
         cells = _body_cells(locations, self.record)
         if marks is None or cells is None:
             return _copy_with_attributes(styled, unrecorded_changes=(*self.unrecorded_changes, "tab_style"))
@@ -175,7 +175,7 @@ def _with_notes_replaced(table: PrintedTable, source_notes: Sequence[Any]) -> Pr
     return _copy_with_attributes(changed, record=record, source_notes=tuple(source_notes))
 
 
-def _recorded_marks(styles: Any) -> set[str] | None:
+def _marks_unless_other_styles(styles: Any) -> set[str] | None:
     """Return the marks "bold" and "underline" that styles make, None where a style does anything else."""
     marks = set()
     cell_styles = styles if isinstance(styles, list) else [styles]

@@ -20,7 +20,7 @@ class FactorPTextsAndNote(NamedTuple):
     note: str
 
 
-def factor_p_row_texts_and_note(
+def factor_p_text_of_each_row_and_note(
     estimates: Estimates, joint: Frames | None, style: str, *, named: bool
 ) -> FactorPTextsAndNote:
     """Return the tests of factors in frames of `Fit.joint`, empty texts and no note without such frames.

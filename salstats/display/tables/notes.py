@@ -83,7 +83,7 @@ def summary_rows_note(estimates: Estimates) -> str:
         if AVERAGE in values:
             rows = np.flatnonzero(estimates.frame[key] == AVERAGE)
             weights = estimates.take(rows).only_non_missing_value("weights")
-            kinds = {estimates.decreases_of_means_or_means_of_decreases[row] for row in rows}
+            kinds = {estimates.average_kind_of_each_row[row] for row in rows}
             text = _average_name(str(weights or ""), kinds)
             sentences.append(f"{AVERAGE}: {text} over {plural(key)}.")
     return " ".join(sentences)

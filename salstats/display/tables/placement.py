@@ -212,7 +212,7 @@ def grid_of_frame_row_numbers(frame: pd.DataFrame, placement: ColumnPlacement, l
             )
         frame_rows[cell] = frame_row
 
-    def labels_at(label_columns: Key, label_rows: Sequence[int]) -> list[Key]:
+    def label_tuples_of_rows(label_columns: Key, label_rows: Sequence[int]) -> list[Key]:
         """Return the labels of some columns in some rows of the frame."""
         labels_of_rows = []
         for frame_row in label_rows:
@@ -229,9 +229,9 @@ def grid_of_frame_row_numbers(frame: pd.DataFrame, placement: ColumnPlacement, l
         )
     return CellGrid(
         placement,
-        group_labels=labels_at(placement.groups, first_of_rows),
-        row_labels=labels_at(placement.rows, first_of_rows),
-        column_labels=labels_at(placement.columns, first_of_columns),
+        group_labels=label_tuples_of_rows(placement.groups, first_of_rows),
+        row_labels=label_tuples_of_rows(placement.rows, first_of_rows),
+        column_labels=label_tuples_of_rows(placement.columns, first_of_columns),
         frame_rows=frame_rows,
         is_summary_row=is_summary_row,
     )

@@ -23,7 +23,11 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import estimate_and_interval_texts
 from salstats.display.tables.marks import p_heading, star_texts_and_note
-from salstats.display.tables.model_tests import factor_p_row_texts_and_note, p_value_tests_note, p_value_texts
+from salstats.display.tables.model_tests import (
+    factor_p_text_of_each_row_and_note,
+    p_value_tests_note,
+    p_value_texts,
+)
 from salstats.display.tables.models import (
     FRAME_NAME_COLUMN,
     FootRows,
@@ -194,7 +198,7 @@ def table_regression(
     if p_values:
         for cell, text in zip(cells, p_value_texts(estimates, style), strict=True):
             texts[cell].append(text)
-    tests_of_factors = factor_p_row_texts_and_note(estimates, joint, style, named=not p_values)
+    tests_of_factors = factor_p_text_of_each_row_and_note(estimates, joint, style, named=not p_values)
     first_rows_by_cell = first_row_of_each_model_by_cell(estimates, model_columns.column_of_row, groups)
     if has_one_term:
         headings = _table_columns(

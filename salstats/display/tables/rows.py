@@ -148,11 +148,11 @@ def plain_text(rows: TableRows, note_width: int | None = None, *, escapes: bool 
     With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
     is left out.
     """
-    grid = [_texts_in_first_column_of_cells(cells, rows) for cells in rows.head]
+    grid = [_text_or_empty_of_each_column(cells, rows) for cells in rows.head]
     codes = [_escape_codes_by_column(cells, rows) for cells in rows.head]
     is_group_label = [False] * len(rows.head)
     for row in rows.body:
-        grid.append(_texts_in_first_column_of_cells(row.cells, rows))
+        grid.append(_text_or_empty_of_each_column(row.cells, rows))
         codes.append(_escape_codes_by_column(row.cells, rows))
         is_group_label.append(row.is_group_label)
     # the label of a group may be longer than the column that it begins in
@@ -178,7 +178,7 @@ def plain_text(rows: TableRows, note_width: int | None = None, *, escapes: bool 
     return "\n".join([*title_lines, *lines, *notes])
 
 
-def _texts_in_first_column_of_cells(cells: Sequence[Cell], rows: TableRows) -> list[str]:
+def _text_or_empty_of_each_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     """Return the text of each column in a row, "" where a cell from the left or above extends into it."""
     texts = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):

@@ -98,7 +98,7 @@ def readers_and_effect_text_of_curve(rows: pd.DataFrame, plan: pd.DataFrame) -> 
     return ", ".join(texts)
 
 
-def n_cases_needed_text(rows: pd.DataFrame) -> str:
+def needed_case_count_text(rows: pd.DataFrame) -> str:
     """Return the number of cases that a curve needs: "41".
 
     "> 300" where none of the planned numbers is enough, "≤ 10" where all are, "none" where a formula gives
@@ -182,7 +182,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         curve_phrase = ""
         if len(curves) > 1:
             curve_phrase = _phrase_distinguishing_curve(rows, frame, names)
-        if n_cases_needed_text(rows) == NO_SUFFICIENT_NUMBER:
+        if needed_case_count_text(rows) == NO_SUFFICIENT_NUMBER:
             without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
             cases.append(f"{_needed_cases_phrase(rows, frame)}{curve_phrase}")
@@ -244,7 +244,7 @@ def _needed_cases_phrase(curve_rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the cases that a curve needs, with their units, limits and test: "41 cases (20 patients)"."""
     first = curve_rows.iloc[0]
     n_needed = first["n_needed"]
-    number = n_cases_needed_text(curve_rows).replace("> ", "more than ").replace("≤ ", "at most ")
+    number = needed_case_count_text(curve_rows).replace("> ", "more than ").replace("≤ ", "at most ")
     text = f"{number} cases"
     details = []
     if pd.notna(n_needed) and pd.notna(first["unit"]) and first["unit"] != "case":

@@ -32,7 +32,12 @@ from salstats.stats.engine.variances import (
     method_and_reference_means_with_covariance,
 )
 from salstats.stats.engine.weighting import kish_n_units
-from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, sign_flips_of_contrast, sign_patterns
+from salstats.stats.engine.wild_bootstrap import (
+    Contrast,
+    SignFlips,
+    sign_flips_of_contrast,
+    sign_patterns_up_to_reversal,
+)
 
 #: Terms of estimates that are made from means of scores, where a score of 0 can be a complete failure.
 _TERMS_OF_SCORES = ("mean", "difference", "percent_decrease")
@@ -305,7 +310,7 @@ def _masks_of_trial_and_outlying_rows(
         outside_unit_range = cells.outside_unit_range @ membership
     trials = np.zeros_like(outside_unit_range)
     if interval.binary_defaults:
-        trials = _is_of_independent_trials(cells, estimand) & ~outside_unit_range
+        trials = _is_row_of_independent_trials(cells, estimand) & ~outside_unit_range
     outlying = np.zeros_like(outside_unit_range)
     outlying_with_few_zeros = np.zeros_like(outside_unit_range)
     if term in _TERMS_OF_SCORES and estimand.row_weights is None:
@@ -421,7 +426,7 @@ def _has_no_variance_or_one_unit(
     return smallest_n_in_sample < 2
 
 
-def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
+def estimates_at_row_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
     """Return the estimates with each row's limits at its level; where `levels` are NaN, limits are kept."""
     low = estimates.conf_low.copy()
     high = estimates.conf_high.copy()
@@ -564,7 +569,7 @@ def _count_discordant_units(target: Target) -> np.ndarray:
     return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
 
 
-def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
+def _is_row_of_independent_trials(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     """Find rows of 0/1 scores, or of pairs of them, one per unit and all of equal weight.
 
     Several pairs per unit are allowed in rows in which the sums of method and reference are equal in every
@@ -602,16 +607,16 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips
     other estimate, also a mean of decreases, is flipped as a linear combination of the means.
     """
     if _is_ratio(estimand):
-        contrast = _ratio_contrast_with_unit_influences(cells, estimand)
+        contrast = _ratio_means_with_unit_influences(cells, estimand)
         theta = 1.0
     else:
         contrast = _linear_contrast(cells, estimand)
         theta = 0.0
-    signs, complete = sign_patterns(len(cells.sums), options.n_replicates, options.rng)
+    signs, complete = sign_patterns_up_to_reversal(len(cells.sums), options.n_replicates, options.rng)
     return sign_flips_of_contrast(contrast, theta, signs, complete=complete)
 
 
-def _ratio_contrast_with_unit_influences(cells: Cells, estimand: Estimand) -> Contrast:
+def _ratio_means_with_unit_influences(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast method - theta * reference with the influences of the units on the two means."""
     assert estimand.reference_weights is not None
     means = cells.means()

@@ -61,7 +61,7 @@ def checked_options(
     draws: object,
 ) -> Options:
     """Return checked options for estimates of `term`; `draws` are checked later, against the units."""
-    chosen = choose_interval(interval, term, with_draws=draws is not None)
+    chosen = choose_interval(interval, term, percentile_by_default=draws is not None)
     check_level(level)
     check_count(n_replicates, "n_replicates")
     generator = as_generator(rng)

@@ -752,7 +752,7 @@ def interval_names(term: str) -> tuple[str, ...]:
     return names
 
 
-def choose_interval(interval: str | None, term: str, *, with_draws: bool = False) -> Interval:
+def choose_interval(interval: str | None, term: str, *, percentile_by_default: bool = False) -> Interval:
     """Return the interval with a name, or the default: percentile for draws that the user gives."""
     if interval is None:
         interval = RECOMMENDED
@@ -761,7 +761,7 @@ def choose_interval(interval: str | None, term: str, *, with_draws: bool = False
         record = next(record for record in RECORDS if record.name == interval and term in record.terms)
         # an interval that the user names is the interval of all rows
         return replace(record, binary_defaults=(), leaves_outlying_to_cr2=False)
-    if with_draws:
+    if percentile_by_default:
         record = next(record for record in RECORDS if record.name == "percentile")
     else:
         record = next(record for record in RECORDS if term in record.recommended)

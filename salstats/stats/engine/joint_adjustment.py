@@ -43,14 +43,14 @@ class NullDraws(NamedTuple):
         observed: np.ndarray,
         draws: np.ndarray,
         std_error: np.ndarray,
-        rounding: np.ndarray,
+        std_error_rounding: np.ndarray,
         tie_weight: float = 1.0,
         *,
         complete: bool = False,
         unit_shares: np.ndarray | None = None,
     ) -> "NullDraws":
-        """Divide statistics by their standard errors; all are 0 where a standard error is only `rounding`."""
-        divisor = np.where(std_error <= rounding, np.inf, std_error)
+        """Divide statistics by their standard errors; all are 0 where one is only `std_error_rounding`."""
+        divisor = np.where(std_error <= std_error_rounding, np.inf, std_error)
         return cls(np.abs(observed) / divisor, np.abs(draws) / divisor, tie_weight, complete, unit_shares)
 
     @property

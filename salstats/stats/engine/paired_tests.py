@@ -132,7 +132,9 @@ def paired_test_result(
         std_error = mean_sd_and_n_defined(replicates).standard_deviation
         # undefined replicates count as no deviation
         deviations = np.nan_to_num(replicates - value)
-        null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * magnitude)
+        null_draws = NullDraws.from_statistics(
+            value, deviations, std_error, std_error_rounding=ROUNDING * magnitude
+        )
         return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)
     if test == "score":
         return PairedTestResult(undefined, undefined, _score_p_values(paired_target, estimates))
@@ -335,7 +337,7 @@ def null_draws_of_sign_flips(
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
     return NullDraws.from_statistics(
-        sums.sum(axis=0), flipped, std_error, rounding=ROUNDING * score_magnitude, unit_shares=sums
+        sums.sum(axis=0), flipped, std_error, std_error_rounding=ROUNDING * score_magnitude, unit_shares=sums
     )
 
 

@@ -192,7 +192,7 @@ def count_missing_without_absent(estimates: pd.DataFrame) -> np.ndarray:
     return n_missing - np.nan_to_num(n_absent)
 
 
-def option_columns_with_several_where_mixed(
+def metric_option_columns_several_where_mixed(
     scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = METRIC_OPTION_COLUMNS
 ) -> dict[str, list[Any]]:
     """Return columns of an estimates frame with the options that the scores of each metric were made with.

@@ -105,7 +105,7 @@ class SignPatterns(NamedTuple):
     complete: bool
 
 
-def sign_patterns(n_units: int, n_replicates: int, rng: np.random.Generator) -> SignPatterns:
+def sign_patterns_up_to_reversal(n_units: int, n_replicates: int, rng: np.random.Generator) -> SignPatterns:
     """Return all patterns of signs if there are no more than `n_replicates`, else as many random ones."""
     # there are 2 ** (n_units - 1) patterns, up to reversal
     if n_units <= np.log2(n_replicates) + 1:
@@ -170,7 +170,7 @@ def sign_flips_of_contrast(
         statistic,
         np.concatenate(flipped_statistics),
         std_error,
-        rounding=_EQUALITY_TOLERANCE * size,
+        std_error_rounding=_EQUALITY_TOLERANCE * size,
         tie_weight=0.5,
         complete=complete,
         unit_shares=unit_shares,

@@ -237,7 +237,7 @@ def _effect_matrix(
         if column in numbers_or_codes:
             values[column] = numbers_or_codes[column]
         else:
-            values[column] = np.full(n_rows, _default_value(model, random_effect, column))
+            values[column] = np.full(n_rows, _mean_or_reference_level(model, random_effect, column))
     if not values:
         return np.ones((n_rows, 1))
     return random_effect.design.matrix_at(values)
@@ -293,7 +293,7 @@ def _group_names(model: Model, random_effect: FittedRandomEffect) -> list[str]:
     return [":".join(levels) for levels in zip(*columns, strict=True)]
 
 
-def _default_value(model: Model, random_effect: FittedRandomEffect, column: str) -> float:
+def _mean_or_reference_level(model: Model, random_effect: FittedRandomEffect, column: str) -> float:
     """Value at which a column is held: the reference level of a factor, the mean of a number."""
     factors = [factor for term in random_effect.effect.terms for factor in term]
     for factor in factors:

@@ -323,7 +323,7 @@ def coefficient_rows(
     rows_by_caution: dict[Caution, list[int]] = {}
     n_rows = 0
     for model in fitted.models:
-        table = _coefficient_table(model, notes)
+        table = _coefficients_errors_and_df(model, notes)
         for caution, table_rows in table.rows_by_caution.items():
             rows_by_caution.setdefault(caution, []).extend(n_rows + table_rows)
         n_rows += len(table.terms)
@@ -370,7 +370,7 @@ class _CoefficientTable(NamedTuple):
     rows_by_caution: dict[Caution, NDArray[np.integer]]  # positions of the rows that each caution concerns
 
 
-def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
+def _coefficients_errors_and_df(model: Model, notes: Notes) -> _CoefficientTable:
     """Return the coefficients of a model with their standard errors and degrees of freedom."""
     # A model without columns has one row.
     names = model.design.names or (INTERCEPT,)

@@ -60,10 +60,10 @@ def covariance_and_df(
     if np.isnan(solution.dispersion):
         df = np.full(len(bread), np.nan)
         if clusters is None:
-            df = _df_of_parameters(model)
+            df = _residual_df_of_parameters(model)
         return CovarianceAndDf(np.full_like(bread, np.nan), df)
     if errors == "classical":
-        return CovarianceAndDf(solution.dispersion * bread, _df_of_parameters(model))
+        return CovarianceAndDf(solution.dispersion * bread, _residual_df_of_parameters(model))
 
     covariance, df = _sandwich_covariance(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
@@ -99,7 +99,7 @@ def covariance_and_df(
     return CovarianceAndDf(covariance, df)
 
 
-def _df_of_parameters(model: Model) -> np.ndarray:
+def _residual_df_of_parameters(model: Model) -> np.ndarray:
     """Return the residual degrees of freedom for each parameter, infinite for the normal distribution."""
     solution = model.solution
     assert solution is not None
@@ -117,7 +117,7 @@ def _sandwich_covariance(
         covariance = heteroscedastic_covariance(
             solution.scores, solution.bread, solution.leverage, solution.df_residual, errors
         )
-        return CovarianceAndDf(covariance, _df_of_parameters(model))
+        return CovarianceAndDf(covariance, _residual_df_of_parameters(model))
     if hat_exponent is not None:
         return _bias_reduced_covariance(model, hat_exponent)
     is_corrected = errors == "cluster"

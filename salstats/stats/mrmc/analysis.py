@@ -153,10 +153,12 @@ def figures_of_groups(
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)
     readings = code_readings(codes, columns, units, options.label)
-    return FiguresOfGroups(keys, units.name, _analyse_groups(readings, keys, groups, options))
+    return FiguresOfGroups(
+        keys, units.name, _figures_and_covariance_of_groups(readings, keys, groups, options)
+    )
 
 
-def _analyse_groups(
+def _figures_and_covariance_of_groups(
     all_readings: CodedReadings,
     keys: pd.DataFrame,
     rows_of_groups: Sequence[NDArray[np.integer]],

@@ -265,7 +265,7 @@ def _square_root_or_nan(variance: float) -> float:
     return float(np.sqrt(variance))
 
 
-def variance_components_of_table(table: AnovaTable) -> dict[str, float]:
+def variances_and_covariances_of_table(table: AnovaTable) -> dict[str, float]:
     """Return the estimated variances and covariances of the model by name; they may be below 0.
 
     Those that the design has no cells for are left out. Formulas are in the notes of `mrmc_components`.

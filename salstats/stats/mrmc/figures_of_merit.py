@@ -105,7 +105,7 @@ def _means_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.nda
     return np.asarray((weights @ sums) / (weights @ counts))
 
 
-def _areas_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
+def _areas_with_leave_one_out(readings: ReaderReadings) -> JackknifedFigures:
     """Areas of cells, and those without each unit in turn.
 
     An area is the number of comparisons of positives with negatives that are won, over the number of all.
@@ -197,7 +197,7 @@ def _areas_with_weights(readings: ReaderReadings, unit_weights: np.ndarray) -> n
 RECORDS = (
     FigureOfMerit("mean", "mean score", _means_with_jackknife, _means_with_weights),
     FigureOfMerit(
-        "auc", "area under the ROC curve", _areas_with_jackknife, _areas_with_weights, needs_label=True
+        "auc", "area under the ROC curve", _areas_with_leave_one_out, _areas_with_weights, needs_label=True
     ),
 )
 #: Choices of the option `figure`.

@@ -11,7 +11,7 @@ from salstats.frames import estimates_frame, text_column
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.mrmc.analysis import checked_mrmc_options, figures_of_groups
-from salstats.stats.mrmc.anova import variance_components_of_table
+from salstats.stats.mrmc.anova import variances_and_covariances_of_table
 
 
 def mrmc_components(
@@ -84,7 +84,7 @@ def mrmc_components(
         study = group_figures.study
         table = group_figures.anova
         n_methods = len(table.means)
-        for term, estimate in variance_components_of_table(table).items():
+        for term, estimate in variances_and_covariances_of_table(table).items():
             row: dict[str, Any] = {"term": term}
             if term.startswith("cov"):
                 lowest = -np.inf

@@ -42,8 +42,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     STUDY_LABELS,
     Recordings,
     printed_row_names,
-    with_mixing_column,
     with_mixing_removed_from_method_names,
+    with_mixing_split_from_method,
     with_no_mixing_as_missing,
 )
 from salstats.studies.result_tables import table_of
@@ -126,7 +126,7 @@ def sd_of_sampled_auc_by_sample_size(recordings: Recordings) -> ItemResult:
     spread = spread_over_replicates(recordings.sampled_scores_of_median_case)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(STUDY_LABELS)
-    named = with_mixing_column(spread)
+    named = with_mixing_split_from_method(spread)
     # The figure shows one mixing, since those of a method scatter alike.
     drawn_mixings = [NO_MIXING, MIXING_AS_GIVEN, recordings.pick_of_median_case["mixing"].iloc[0]]
     drawn_spread = named[named["mixing"].isin(drawn_mixings)]

@@ -200,14 +200,14 @@ def _warn_and_drop_metrics_without_score(rows: pd.DataFrame) -> pd.DataFrame:
 
 def with_mixing_and_subset(scores: pd.DataFrame, majority_labels: pd.DataFrame) -> pd.DataFrame:
     """Add the columns `mixing` and `subset`: normal or abnormal by the majority, None where there is none."""
-    rows = with_mixing_column(scores)
+    rows = with_mixing_split_from_method(scores)
     abnormal = rows["case"].map(majority_labels.set_index("case")["abnormal"])
     subset = abnormal.map({0: "normal", 1: "abnormal"}).astype("object")
     rows["subset"] = subset.where(abnormal.notna(), None)
     return rows
 
 
-def with_mixing_column(rows: pd.DataFrame) -> pd.DataFrame:
+def with_mixing_split_from_method(rows: pd.DataFrame) -> pd.DataFrame:
     """Remove the mixing from the names of methods, and fill missing mixings.
 
     They become `NO_MIXING` for the methods of `UNMIXED`, and `MIXING_AS_GIVEN` for others.

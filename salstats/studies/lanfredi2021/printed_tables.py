@@ -29,8 +29,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     mean_rows_of_each_mixing,
     rows_of_table_2,
     sorted_as_printed,
-    with_mixing_column,
     with_mixing_in_methods,
+    with_mixing_split_from_method,
     with_no_mixing_as_missing,
 )
 from salstats.studies.lanfredi2021.layouts import (
@@ -54,7 +54,10 @@ INTERVAL_NOTE = f"95% CI: {INTERVAL_FORMULA}, as the study computes it."
 
 @dataclass(frozen=True)
 class GazeStudyScores:
-    """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `with_mixing_column` has it."""
+    """Scores of the study's kind, with `sheet`, `subset`, and `mixing`.
+
+    `with_mixing_split_from_method` says what `mixing` is.
+    """
 
     #: Scores of the images without a majority label if there are any, else of all images.
     table_1_3_4_scores: pd.DataFrame
@@ -97,7 +100,7 @@ def split_scores_by_printed_table(
     scores = scores[is_of_study].reset_index(drop=True)
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
-    all_rows = with_mixing_column(scores).assign(sheet=_dataset_or_mixing_of_each_row(scores), subset="all")
+    all_rows = with_mixing_split_from_method(scores).assign(sheet=_sheet_of_each_row(scores), subset="all")
     images = all_rows
     labelled = all_rows.head(0)
     if "abnormal" in all_rows:
@@ -113,7 +116,7 @@ def split_scores_by_printed_table(
     )
 
 
-def _dataset_or_mixing_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
+def _sheet_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
     """Name the sheet of each row: its data set, or the mixing where all rows have the same.
 
     Rows without a name belong to one sheet, `MIXING_AS_GIVEN`.

@@ -211,14 +211,14 @@ def effect_of_center_bias_choice(recordings: Recordings) -> ItemResult | None:
     """Compare the shuffled metrics with and without the scored case in the centre bias."""
     if not recordings.scores_of_defined_metrics["metric"].isin(SHUFFLED).any():
         return None
-    all_cases = _exact_scores_of_shuffled_metrics(recordings, "all")
-    other_cases = _exact_scores_of_shuffled_metrics(recordings, "others")
+    all_cases = _exact_scores_with_center_bias(recordings, "all")
+    other_cases = _exact_scores_with_center_bias(recordings, "others")
     if other_cases.loc[other_cases["metric"].isin(SHUFFLED), "score"].isna().all():
         return None
     return shuffled_metrics_by_center_bias(all_cases, other_cases)
 
 
-def _exact_scores_of_shuffled_metrics(recordings: Recordings, center_bias: str) -> pd.DataFrame:
+def _exact_scores_with_center_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
     """Return scores with a centre bias, exact ones: sampled scores would also differ by their draws.
 
     The rows of the run are returned where they have this bias; these have the other metrics, too.

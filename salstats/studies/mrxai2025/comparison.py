@@ -335,7 +335,7 @@ def sensitivity_to_failures(comparison: ToolComparison) -> ItemResult:
     compared = comparison.compared
     rows = estimates_without_failures_and_at_worst(compared, comparison.options, comparison.diagonals)
     figure = None
-    if _is_estimated_difference_changed_by_failures(rows).any():
+    if _is_estimate_unequal_to_worst_estimate(rows).any():
         figure = _figure_of_differences_changed_by_treating_failures(rows, comparison)
     is_failed = case_and_tool_rows_with_failure_flags(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
@@ -378,9 +378,7 @@ def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOption
     columns: dict[TableColumn, CellSource] = {}
     for prefix, run in RUNS.items():
         columns |= _n_mean_and_difference_cells_of_run(prefix, run, options)
-    columns[TableColumn("Verdict, where it changes", align="left")] = (
-        _both_verdicts_text_or_empty_if_unchanged
-    )
+    columns[TableColumn("Verdict, where it changes", align="left")] = _verdict_change_by_failures_or_empty
     n_tests = 0
     if "verdict" in rows:
         n_tests = int(rows["verdict"].notna().sum())
@@ -402,7 +400,7 @@ def _failure_sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOption
     )
 
 
-def _is_estimated_difference_changed_by_failures(rows: pd.DataFrame) -> pd.Series:
+def _is_estimate_unequal_to_worst_estimate(rows: pd.DataFrame) -> pd.Series:
     """Tell for each row whether its difference changes when failures have the worst score."""
     if "verdict" not in rows.columns:
         return pd.Series(False, index=rows.index)
@@ -435,7 +433,7 @@ def _n_mean_and_difference_cells_of_run(
     }
 
 
-def _both_verdicts_text_or_empty_if_unchanged(row: Any) -> str:
+def _verdict_change_by_failures_or_empty(row: Any) -> str:
     """Write both verdicts where they differ."""
     if not row.changed:
         return ""
@@ -447,7 +445,7 @@ def _figure_of_differences_changed_by_treating_failures(
 ) -> Figure:
     """Plot the differences that failures change, a panel for each metric that fits on the page."""
     names = comparison.names
-    changed = rows[_is_estimated_difference_changed_by_failures(rows)]
+    changed = rows[_is_estimate_unequal_to_worst_estimate(rows)]
     metrics = list(dict.fromkeys(sorted_by_metric_and_tool(changed, names)["metric"]))
     # A tool takes a heading and a row for each of both runs.
     n_rows = (1 + len(RUNS)) * changed["method"].nunique()

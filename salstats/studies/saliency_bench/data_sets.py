@@ -146,7 +146,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
             case_titles[row.case] = f"{names.value('dataset', row.dataset)}: {names.value('case', row.case)}"
         model_series = [series for series in map_series if series.model == model]
         figure = ss.plot_gallery(
-            _one_series_per_method(study, model_series),
+            _first_series_per_method(study, model_series),
             picks[["case", "task"]],
             scores=scores.drop(columns=["model", "seed"], errors="ignore"),
             images=benchmark.images,
@@ -158,7 +158,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
     return make
 
 
-def _one_series_per_method(study: Study, series_of_model: list[Series]) -> Study:
+def _first_series_per_method(study: Study, series_of_model: list[Series]) -> Study:
     """Keep the predictions of each method's first series, and remove model and seed from its name."""
     first_by_method: dict[str, Series] = {}
     for series in series_of_model:

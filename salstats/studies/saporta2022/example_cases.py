@@ -120,7 +120,7 @@ def figure_3_findings_with_extreme_features(frames: StudyFrames) -> ItemResult:
     if frames.study is None:
         note += "; without images the figure shows the features of all findings, to these ends"
         return ItemResult(rows, table, _plot_feature_letter_values_over_all_tasks(all_frames), note=note)
-    return ItemResult(rows, table, _extremes_figure(frames, rows), note=note)
+    return ItemResult(rows, table, _extreme_features_figure(frames, rows), note=note)
 
 
 def _plot_feature_letter_values_over_all_tasks(frames: StudyFrames) -> Figure:
@@ -130,7 +130,7 @@ def _plot_feature_letter_values_over_all_tasks(frames: StudyFrames) -> Figure:
     return ss.plot_letter_values(values, labels=LABELS)
 
 
-def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
+def _extreme_features_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     """Draw the rows of `findings_with_extreme_features` on their images, with the measured rectangle."""
     study = _study(frames)
     labels = Labels()

@@ -37,7 +37,7 @@ from salstats.studies.saporta2022.study_frames import (
     image_or_patient_rows_for_auroc,
     means,
     metric_rows,
-    rows_of_first_model_of_each_method,
+    rows_of_first_training_of_each_method,
     rows_of_first_trainings,
     rows_of_main_and_people,
     rows_with_first_value,
@@ -52,7 +52,7 @@ ENSEMBLE = "ensemble"
 def table_1_means_of_every_method(frames: StudyFrames) -> ItemResult:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
-    scores = metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_first_training_of_each_method(frames.scores), "iou", "hit")
     estimates = means(scores, inference)
     percent_decreases = None
     if {MAPS, PEOPLE} <= frames.available:
@@ -109,7 +109,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
 def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, tasks in the order of the main method's."""
     inference = frames.inference
-    rows = decreases(metric_rows(rows_of_first_model_of_each_method(frames.scores), metric), inference)
+    rows = decreases(metric_rows(rows_of_first_training_of_each_method(frames.scores), metric), inference)
     order = sorter_by_loss(read_estimates(rows), LABELS, "task", frames.main_method)
     tasks = order([task for task in dict.fromkeys(rows["task"]) if task != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main_method])

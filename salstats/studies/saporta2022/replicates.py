@@ -24,7 +24,7 @@ from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
     drop_absent_findings,
     metric_rows,
-    rows_of_first_model_of_each_method,
+    rows_of_first_training_of_each_method,
 )
 from salstats.study import HUMAN
 
@@ -41,7 +41,7 @@ _NOTE = "as published: mean of the replicates given, order statistics"
 def bootstrap_replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
     """Return the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
     inference = frames.inference
-    scores = metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_first_training_of_each_method(frames.scores), "iou", "hit")
     if inference.published:
         replicates = bootstrap_replicates_as_published(scores, MEAN_KEYS, inference.n_replicates)
     else:

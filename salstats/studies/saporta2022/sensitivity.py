@@ -49,7 +49,7 @@ from salstats.studies.saporta2022.study_frames import (
     means,
     metric_rows,
     min_max_features,
-    rows_of_first_model_of_each_method,
+    rows_of_first_training_of_each_method,
     rows_of_main_and_people,
     task_and_pooled_slopes_and_correlations_on_prob,
 )
@@ -386,7 +386,7 @@ def _pooled_slopes(frames: StudyFrames, inference: StudyInference) -> pd.DataFra
 
 def _scores_of_first_models(frames: StudyFrames) -> pd.DataFrame:
     """Return IoU and hits of the first model of each method, and of people."""
-    return metric_rows(rows_of_first_model_of_each_method(frames.scores), "iou", "hit")
+    return metric_rows(rows_of_first_training_of_each_method(frames.scores), "iou", "hit")
 
 
 def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:

@@ -234,7 +234,7 @@ def check_some_task_has_enough_positives(features: pd.DataFrame, min_positives: 
         )
 
 
-def rows_of_first_model_of_each_method(scores: pd.DataFrame) -> pd.DataFrame:
+def rows_of_first_training_of_each_method(scores: pd.DataFrame) -> pd.DataFrame:
     """Keep each method's rows of its first model, and of the first of that model's trainings."""
     first_models = rows_with_first_value(scores, "model", ["method"])
     first_trainings = rows_with_first_value(first_models, "seed", ["method"])
@@ -261,7 +261,7 @@ def rows_with_first_value(scores: pd.DataFrame, column: str, by: list[str]) -> p
 
 def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method and of people."""
-    rows = rows_of_first_model_of_each_method(scores)
+    rows = rows_of_first_training_of_each_method(scores)
     return rows[rows["method"].isin([frames.main_method, HUMAN])].reset_index(drop=True)
 
 

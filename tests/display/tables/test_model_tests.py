@@ -6,7 +6,11 @@ import pytest
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.model_tests import factor_p_row_texts_and_note, p_value_tests_note, p_value_texts
+from salstats.display.tables.model_tests import (
+    factor_p_text_of_each_row_and_note,
+    p_value_tests_note,
+    p_value_texts,
+)
 from salstats.errors import SalstatsError
 
 TERMS = pd.DataFrame(
@@ -22,26 +26,26 @@ JOINT = pd.DataFrame({"formula": ["iou ~ task"], "term": ["task"], "p_value": [0
 
 
 def test_each_level_has_p_of_its_factor():
-    texts, note = factor_p_row_texts_and_note(read_estimates(TERMS), JOINT, "nature", named=True)
+    texts, note = factor_p_text_of_each_row_and_note(read_estimates(TERMS), JOINT, "nature", named=True)
     assert texts == ["P = 0.030"] * 2
     assert note == "P beside a factor: joint Wald test of all its levels, not adjusted."
-    unnamed, _ = factor_p_row_texts_and_note(read_estimates(TERMS), JOINT, "nature", named=False)
+    unnamed, _ = factor_p_text_of_each_row_and_note(read_estimates(TERMS), JOINT, "nature", named=False)
     assert unnamed == ["0.030"] * 2
 
 
 def test_tests_of_factors_in_interactions_are_explained():
     both = pd.concat([JOINT, JOINT.assign(term="task:age")])
-    _, note = factor_p_row_texts_and_note(read_estimates(TERMS), both, "nature", named=True)
+    _, note = factor_p_text_of_each_row_and_note(read_estimates(TERMS), both, "nature", named=True)
     assert "type III" in note
     # neither of another factor nor without the factor alone
     others = pd.concat([JOINT, JOINT.assign(term="sex:age")])
     assert (
         "type III"
-        not in factor_p_row_texts_and_note(read_estimates(TERMS), others, "nature", named=True).note
+        not in factor_p_text_of_each_row_and_note(read_estimates(TERMS), others, "nature", named=True).note
     )
     slopes = TERMS.assign(formula="iou ~ task:age", term=TERMS["term"] + ":age")
     alone = JOINT.assign(formula="iou ~ task:age", term="task:age")
-    texts, note = factor_p_row_texts_and_note(read_estimates(slopes), alone, "nature", named=False)
+    texts, note = factor_p_text_of_each_row_and_note(read_estimates(slopes), alone, "nature", named=False)
     assert texts == ["0.030"] * 2
     assert "type III" not in note
 
@@ -51,18 +55,23 @@ def test_factors_have_the_test_of_their_own_model():
     methods = methods[["method", *TERMS.columns]].reset_index(drop=True)
     joint = pd.concat([JOINT.assign(method="b"), JOINT.assign(method="a", p_value=0.2)])
     adjusted = joint.assign(p_adjusted=[0.06, 0.2], procedure="holm", n_tests=2)
-    texts, note = factor_p_row_texts_and_note(read_estimates(methods), adjusted, "nature", named=False)
+    texts, note = factor_p_text_of_each_row_and_note(read_estimates(methods), adjusted, "nature", named=False)
     assert texts == ["0.200", "0.200", "0.060", "0.060"]
     assert note.endswith("adjusted (Holm, 2 tests).")
 
 
 def test_without_joint_tests_nothing_stands_beside_factors():
-    assert factor_p_row_texts_and_note(read_estimates(TERMS), None, "nature", named=True) == (["", ""], "")
+    assert factor_p_text_of_each_row_and_note(read_estimates(TERMS), None, "nature", named=True) == (
+        ["", ""],
+        "",
+    )
 
 
 def test_joint_tests_of_other_factors_are_an_error():
     with raises(SalstatsError, option="joint"):
-        factor_p_row_texts_and_note(read_estimates(TERMS), JOINT.assign(term="sex"), "nature", named=True)
+        factor_p_text_of_each_row_and_note(
+            read_estimates(TERMS), JOINT.assign(term="sex"), "nature", named=True
+        )
 
 
 def test_reference_levels_have_no_p():

@@ -11,7 +11,7 @@ from salstats.display.text.planning import (
     grouping_columns_of_plan,
     label_of_test,
     n_cases_needed_limits_text,
-    n_cases_needed_text,
+    needed_case_count_text,
     rows_of_each_curve,
 )
 from salstats.errors import ColumnError, SalstatsError
@@ -78,7 +78,7 @@ def test_curves_with_tests_of_their_own_name_them():
     ],
 )
 def test_the_cases_that_a_curve_needs_may_be_a_bound(frame, text):
-    assert n_cases_needed_text(frame) == text
+    assert needed_case_count_text(frame) == text
 
 
 def test_a_bound_of_the_cases_is_in_words_and_groups_are_listed():

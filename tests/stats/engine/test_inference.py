@@ -11,7 +11,7 @@ from tests_support import raises, warns, warns_too
 import salstats as ss
 from salstats.errors import ShapeError
 from salstats.stats.engine.estimands import Estimand, Target, sum_cells
-from salstats.stats.engine.inference import estimates_at_levels, infer
+from salstats.stats.engine.inference import estimates_at_row_levels, infer
 from salstats.stats.engine.inference_options import checked_options
 
 
@@ -33,12 +33,12 @@ def test_t_limits_are_those_of_the_standard_error_and_of_another_level(target):
     options = checked_options("mean", "t", 0.95, 10_000, 0, None)
     estimates = infer(target, options)
     assert estimates.estimate[0] == pytest.approx(target.cells.sums.sum() / target.cells.counts.sum())
-    for level, frame in ((0.95, estimates), (0.8, estimates_at_levels(estimates, np.array([0.8])))):
+    for level, frame in ((0.95, estimates), (0.8, estimates_at_row_levels(estimates, np.array([0.8])))):
         reach = stats.t.ppf((1 + level) / 2, 24) * estimates.std_error[0]
         assert frame.conf_low[0] == pytest.approx(estimates.estimate[0] - reach)
         assert frame.conf_high[0] == pytest.approx(estimates.estimate[0] + reach)
         assert frame.conf_level.tolist() == [level]
-    unchanged = estimates_at_levels(estimates, np.array([np.nan]))
+    unchanged = estimates_at_row_levels(estimates, np.array([np.nan]))
     assert unchanged.conf_low[0] == estimates.conf_low[0]
 
 
@@ -169,7 +169,7 @@ def test_limits_at_another_level_are_those_computed_at_that_level(compared, kind
         infer(target, checked_options(kind, interval, level, 500, np.random.default_rng(0), None))
         for level in (0.95, 0.8)
     )
-    moved = estimates_at_levels(wide, np.array([0.8]))
+    moved = estimates_at_row_levels(wide, np.array([0.8]))
     assert moved.conf_level.tolist() == [0.8]
     np.testing.assert_allclose([moved.conf_low, moved.conf_high], [narrow.conf_low, narrow.conf_high])
     assert wide.conf_low < narrow.conf_low < narrow.estimate < narrow.conf_high < wide.conf_high
@@ -183,7 +183,7 @@ def test_fieller_sets_at_another_level_say_what_they_contain(compared):
         warnings.simplefilter("ignore")
         bounded = infer(target_of(scores, "percent_decrease"), options)
     assert bounded.conf_set.tolist() == ["bounded"]
-    unbounded = estimates_at_levels(bounded, np.array([0.99]))
+    unbounded = estimates_at_row_levels(bounded, np.array([0.99]))
     assert unbounded.conf_set[0].startswith("all but ")
     assert np.isinf(unbounded.conf_high).all()
     # the gap between both methods is far from 0

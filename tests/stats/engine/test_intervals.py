@@ -322,7 +322,7 @@ def test_tests_by_flips_of_a_decrease_are_those_of_the_ratio_mirrored():
 def test_each_term_has_its_default_which_given_draws_replace():
     assert choose_interval(None, "mean").name == "wilson_t"
     assert choose_interval("recommended", "auroc").name == "logit"
-    assert choose_interval(None, "mean", with_draws=True).name == "percentile"
+    assert choose_interval(None, "mean", percentile_by_default=True).name == "percentile"
     assert interval_names("auroc")[0] == "recommended"
     assert "recommended" not in interval_names("regression")
     with raises(ValueRangeError, option="interval", value="fieller"):

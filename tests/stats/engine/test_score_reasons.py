@@ -14,7 +14,7 @@ from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
     count_missing_without_absent,
     human_label_column_if_one_label,
-    option_columns_with_several_where_mixed,
+    metric_option_columns_several_where_mixed,
 )
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
@@ -216,19 +216,19 @@ def test_estimates_have_the_label_of_people_if_scores_have_one(scores):
 
 def test_options_of_metrics_are_repeated_for_their_estimates(distances):
     keys = pd.DataFrame({"metric": ["sncc", "dice", "hausdorff"]})
-    assert option_columns_with_several_where_mixed(distances, keys) == {
+    assert metric_option_columns_several_where_mixed(distances, keys) == {
         "distance_unit": [None, None, "mm"],
         "center_bias": ["others", None, None],
     }
     without = distances.assign(center_bias=None)
-    assert list(option_columns_with_several_where_mixed(without, keys)) == ["distance_unit"]
+    assert list(metric_option_columns_several_where_mixed(without, keys)) == ["distance_unit"]
     # without metrics in the keys those of all scores
-    of_methods = option_columns_with_several_where_mixed(
+    of_methods = metric_option_columns_several_where_mixed(
         distances, pd.DataFrame({"method": ["lime", "rise"]})
     )
     assert of_methods == {"distance_unit": ["mm", "mm"], "center_bias": ["others", "others"]}
     distances.loc[0, "distance_unit"] = "px"
-    assert option_columns_with_several_where_mixed(distances, keys)["distance_unit"] == [
+    assert metric_option_columns_several_where_mixed(distances, keys)["distance_unit"] == [
         None,
         None,
         "several",

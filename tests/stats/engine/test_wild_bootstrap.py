@@ -12,7 +12,7 @@ from salstats.stats.engine.wild_bootstrap import (
     Contrast,
     all_signs_up_to_reversal,
     sign_flips_of_contrast,
-    sign_patterns,
+    sign_patterns_up_to_reversal,
 )
 
 N_UNITS = 8
@@ -53,7 +53,7 @@ def test_limits_are_where_p_crosses_the_level(ratio: bool, level: float) -> None
     own, other = rng.beta(2, 5, len(units)), rng.beta(3, 4, len(units))
     contrast, sums = _contrast(own if ratio else own - other, other if ratio else None, units)
     null = 1.0 if ratio else 0.0
-    signs, complete = sign_patterns(N_UNITS, 10_000, rng)
+    signs, complete = sign_patterns_up_to_reversal(N_UNITS, 10_000, rng)
     found = sign_flips_of_contrast(contrast, null, signs, complete=complete)
     assert complete
     assert_allclose(found.p_value, _mid_p(sums, null), rtol=1e-12)
@@ -91,7 +91,7 @@ def test_drawn_signs_agree_with_all_of_them() -> None:
     units = np.repeat(np.arange(12), rng.integers(1, 6, 12))
     contrast, _ = _contrast(rng.normal(0.4, 1, len(units)), None, units)
     every = sign_flips_of_contrast(contrast, 0.0, all_signs_up_to_reversal(12), complete=True)
-    signs, complete = sign_patterns(12, 2_000, rng)
+    signs, complete = sign_patterns_up_to_reversal(12, 2_000, rng)
     drawn = sign_flips_of_contrast(contrast, 0.0, signs, complete=complete)
     assert not complete
     assert drawn.null_draws.p_floor == 0.5 / 2_001
@@ -177,6 +177,6 @@ def test_a_group_without_pairs_has_no_p_value() -> None:
 def test_all_patterns_of_signs_are_taken_if_there_are_no_more_than_replicates():
     # five units have 2^4 patterns up to reversal
     for n_replicates, all_of_them in ((16, True), (15, False)):
-        signs, complete = sign_patterns(5, n_replicates, np.random.default_rng(0))
+        signs, complete = sign_patterns_up_to_reversal(5, n_replicates, np.random.default_rng(0))
         assert complete == all_of_them
         assert np.vstack(list(signs)).shape == (n_replicates, 5)

@@ -11,7 +11,7 @@ from salstats.stats.mrmc.anova import (
     global_test,
     std_error_of_mean,
     std_error_of_method_difference,
-    variance_components_of_table,
+    variances_and_covariances_of_table,
 )
 
 #: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.
@@ -48,7 +48,7 @@ def test_parts_and_components_are_those_of_r(name, given, r_expected):
     assert [found.ms_method, found.ms_reader, found.ms_within] == pytest.approx(
         expected[["MST", "MSR", "MSTR"]].to_numpy(), rel=ROUNDING
     )
-    own = variance_components_of_table(found)
+    own = variances_and_covariances_of_table(found)
     both = ["sigma2_R", "sigma2_TR", "Var", "Cov1", "Cov2", "Cov3"]
     assert list(own.values()) == pytest.approx(expected[both].to_numpy(), rel=ROUNDING)
 

@@ -27,9 +27,9 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     sorted_as_printed,
     study_phases_or_none_for_all,
     with_mixing_and_subset,
-    with_mixing_column,
     with_mixing_in_methods,
     with_mixing_removed_from_method_names,
+    with_mixing_split_from_method,
     with_no_mixing_as_missing,
 )
 from salstats.studies.lanfredi2021.recording_tables import (
@@ -361,11 +361,11 @@ def test_mixings_stand_in_a_column_or_behind_the_method():
     mixed = named(("gradcam_wag_uniform", "uniform"), ("am1", None), ("mine", None), ("convex", None))
     plain = with_mixing_removed_from_method_names(mixed)
     assert plain["method"].tolist() == ["gradcam_wag", "am1", "mine", "convex"]
-    column = with_mixing_column(mixed)
+    column = with_mixing_split_from_method(mixed)
     assert column["mixing"].tolist() == ["uniform", "", "as given", ""]
     assert with_mixing_in_methods(column)["method"].tolist() == mixed["method"].tolist()
     assert with_no_mixing_as_missing(column)["mixing"].isna().tolist() == [False, True, False, True]
-    without = with_mixing_column(mixed[["method"]])
+    without = with_mixing_split_from_method(mixed[["method"]])
     assert without["mixing"].tolist() == ["as given", "", "as given", ""]
     # the given rows stay as they are
     assert mixed["method"].iloc[0] == "gradcam_wag_uniform"

@@ -35,7 +35,7 @@ from salstats.studies.saporta2022.study_frames import (
     means,
     min_max_features,
     regression_coefficients,
-    rows_of_first_model_of_each_method,
+    rows_of_first_training_of_each_method,
     rows_of_first_trainings,
     task_and_pooled_slopes_and_correlations_on_prob,
     warn_of_left_out_tasks,
@@ -185,7 +185,7 @@ TRAININGS = series(
 
 
 def test_of_each_method_the_first_model_and_training_is_kept():
-    kept = rows_of_first_model_of_each_method(TRAININGS.assign(score=range(6)))
+    kept = rows_of_first_training_of_each_method(TRAININGS.assign(score=range(6)))
     # a missing model, or training, is one of its own
     assert kept["score"].tolist() == [0, 3]
     assert list(kept) == ["method", "task", "score"]
@@ -195,7 +195,7 @@ def test_of_each_method_the_first_model_and_training_is_kept():
     ]  # fmt: skip
     assert kept["score"].tolist() == [0, 2, 3, 5]
     without = TRAININGS[["method", "task"]]
-    pd.testing.assert_frame_equal(rows_of_first_model_of_each_method(without), without)
+    pd.testing.assert_frame_equal(rows_of_first_training_of_each_method(without), without)
     pd.testing.assert_frame_equal(rows_of_first_trainings(without), without)
 
 

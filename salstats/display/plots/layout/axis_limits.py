@@ -61,7 +61,7 @@ def limits_of_cut_axes(
             if log:
                 low_and_high = _log_axis_ends_if_any_nonpositive(numbers)
             elif term == "percent_decrease":
-                low_and_high = _axis_ends_without_far_numbers(numbers)
+                low_and_high = _axis_ends_if_numbers_are_far(numbers)
             if low_and_high is not None:
                 ends.append((panel, *low_and_high))
     panel_limits = pd.DataFrame(ends, columns=["panel", "low", "high"])
@@ -114,7 +114,7 @@ def _checked_pair(limits: Sequence[float], *, log: bool) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-def _axis_ends_without_far_numbers(estimates_and_limits: np.ndarray) -> tuple[float, float] | None:
+def _axis_ends_if_numbers_are_far(estimates_and_limits: np.ndarray) -> tuple[float, float] | None:
     """Return the ends of an axis that holds 0 and all numbers but those far out, None if none is far out.
 
     `estimates_and_limits` has a row for each estimate, with its limits. A number is far out if it lies more

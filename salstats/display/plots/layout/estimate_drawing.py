@@ -265,9 +265,9 @@ def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     guides = drawing.frame[["panel"]]
     if drawing.defined_estimates.distinct_values("metric"):
         metrics = drawing.frame["metric"].astype(TEXT)
-        guides = guides.assign(guide=[no_effect_value(metric, term) for metric in metrics])
+        guides = guides.assign(guide=[zero_or_chance_value(metric, term) for metric in metrics])
     else:
-        guides = guides.assign(guide=no_effect_value("", term))
+        guides = guides.assign(guide=zero_or_chance_value("", term))
     return guides.dropna().drop_duplicates().reset_index(drop=True)
 
 
@@ -284,7 +284,7 @@ def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
     return lines.dropna().drop_duplicates().reset_index(drop=True)
 
 
-def no_effect_value(metric: str, term: str | None) -> float:
+def zero_or_chance_value(metric: str, term: str | None) -> float:
     """Return the value of a term of a metric that means no effect or chance, NaN where there is none."""
     if term in _ZERO_TERMS:
         return 0.0

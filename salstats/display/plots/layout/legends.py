@@ -111,7 +111,7 @@ def _palette_position_of_each_name(names: Sequence[str], chosen_colours: Mapping
     for name in names:
         if name in chosen_colours:
             claims.append((position_of_colour.get(chosen_colours[name]), name))
-    claims += _claims_of_well_known_methods(names)
+    claims += _palette_positions_and_known_names(names)
     positions: dict[str, int] = {}
     for position, name in claims:
         # a chosen colour that is not in the palette has no position
@@ -124,7 +124,7 @@ def _palette_position_of_each_name(names: Sequence[str], chosen_colours: Mapping
     return positions
 
 
-def _claims_of_well_known_methods(names: Sequence[str]) -> list[tuple[int, str]]:
+def _palette_positions_and_known_names(names: Sequence[str]) -> list[tuple[int, str]]:
     """Return the palette position that each well-known method claims, and the method's name.
 
     Where several methods have one position, those that stand first in `WELL_KNOWN_METHODS` come first.

@@ -56,7 +56,7 @@ class MapStyle:
         rgb = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
         if saliency is not None:
             opacity = self.opacity(saliency)[:, :, None]
-            rgb = (1 - opacity) * rgb + opacity * self.colours_of(saliency)
+            rgb = (1 - opacity) * rgb + opacity * self.rgb_of(saliency)
         return np.asarray(np.round(255 * np.clip(rgb, 0, 1)), dtype=np.uint8)
 
     def scaled_to_limits(self, values: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ class MapStyle:
         """Return the opacity of the colour of each saliency over the image, 0 to 1."""
         return np.asarray(self.alpha * np.clip(saliency / _FULL_SALIENCY, 0, 1))
 
-    def colours_of(self, saliency_0_to_1: np.ndarray) -> np.ndarray:
+    def rgb_of(self, saliency_0_to_1: np.ndarray) -> np.ndarray:
         """Return red, green and blue of each saliency, 0 to 1, along a new last axis."""
         colour_map = mpl.colormaps[self.cmap]
         first = 0.0

@@ -17,7 +17,7 @@ from salstats.stats.models.mixed.information import (
     entry_pair_traces,
     loadings_with_fixed_if_reml,
     random_effect_entry_times_rows,
-    weighted_products_less_loadings_times_matrix,
+    weighted_less_loading_products_times_matrix,
 )
 from salstats.stats.models.mixed.terms import RandomTerm, theta_entries
 
@@ -82,7 +82,7 @@ def adjusted_covariance(
     z_by_x = evaluation.weighted.z_by_w[:, :-1]
     entries_times_x = [random_effect_entry_times_rows(products, entry, z_by_x) for entry in entries]
     p_times_x = [
-        weighted_products_less_loadings_times_matrix(products, evaluation.weighted, p_loadings, entry_times_x)
+        weighted_less_loading_products_times_matrix(products, evaluation.weighted, p_loadings, entry_times_x)
         for entry_times_x in entries_times_x
     ]
     second_order = np.zeros((n_entries + 1, n_entries + 1, n_coefficients, n_coefficients))

@@ -50,7 +50,7 @@ def random_effect_entry_times_rows(
     return result
 
 
-def weighted_products_less_loadings_times_matrix(
+def weighted_less_loading_products_times_matrix(
     products: Crossproducts, weighted: WeightedProducts, loadings: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
     """Return N times a matrix with one row for each column of Z."""
@@ -242,7 +242,7 @@ def deviance_hessian(
     )
     # The second derivatives of rss contain P in the restricted likelihood and in the full one.
     p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)
-    p_times_entries = weighted_products_less_loadings_times_matrix(
+    p_times_entries = weighted_less_loading_products_times_matrix(
         products, weighted, p_loadings, entries_times_residual
     )
     by_entries = -entry_traces + 2 * entries_times_residual.T @ p_times_entries / variance

@@ -94,7 +94,7 @@ def variance_component_profile_limits(solution: MixedSolution, level: float = 0.
     excess = float(chi2.ppf(level, 1))
     region = _ProfileRegion(solution, excess)
     limits = []
-    for quantity in _profiled_quantities(solution, excess):
+    for quantity in _profiled_sds_correlations_and_shares(solution, excess):
         value, _ = quantity.function(region.estimates)
         conf_low = quantity.conf_low
         if conf_low is None:
@@ -276,7 +276,7 @@ def _second_derivatives(function: QuantityFunction, parameters: np.ndarray) -> n
     return np.array(differences) / (2 * _DIFFERENCE_STEP)
 
 
-def _profiled_quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
+def _profiled_sds_correlations_and_shares(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
     """Yield all quantities of a model: standard deviations and correlations by term, sigma, the shares."""
     scaled = solution.scaled
 

@@ -15,13 +15,13 @@ from salstats.display.plots.layout.estimate_drawing import (
     labels_of_panel_titles,
     margin_lines,
     metric_title_texts,
-    no_effect_value,
     only_varying_column,
     prepared_drawing,
     quantity_label,
     require_single_term,
     rows_with_both_limits,
     rows_with_estimate,
+    zero_or_chance_value,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
@@ -71,12 +71,12 @@ def test_a_bar_needs_both_limits():
     [("iou", "mean", 0.0), ("auc", "mean", 0.5), ("iou", "auroc", 0.5), ("iou", "difference", 0.0)],
 )
 def test_a_line_stands_at_zero_or_at_chance(metric, term, position):
-    assert no_effect_value(metric, term) == position
+    assert zero_or_chance_value(metric, term) == position
 
 
 def test_a_metric_that_is_not_known_has_no_line():
-    assert np.isnan(no_effect_value("quality", "mean"))
-    assert np.isnan(no_effect_value("iou", "median"))
+    assert np.isnan(zero_or_chance_value("quality", "mean"))
+    assert np.isnan(zero_or_chance_value("iou", "median"))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_only_of_colour_maps_that_begin_dark_the_lighter_part_is_used():
         if rgb2gray(np.array(colour_map(0.0)[:3])) < 0.2:
             used = 0.30 + 0.65 * saliency
             n_dark += 1
-        np.testing.assert_allclose(map_style(name, 0.6).colours_of(saliency), colour_map(used)[:, :3])
+        np.testing.assert_allclose(map_style(name, 0.6).rgb_of(saliency), colour_map(used)[:, :3])
     assert n_dark == 5
 
 
@@ -43,7 +43,7 @@ def test_saliency_of_zero_leaves_the_image_as_it_is():
 
 def test_more_saliency_is_lighter_and_covers_no_less():
     steps = np.linspace(0, 1, 11)
-    light = DEFAULT_STYLE.colours_of(steps) @ [0.2126, 0.7152, 0.0722]
+    light = DEFAULT_STYLE.rgb_of(steps) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light) > 0).all()
     assert (np.diff(DEFAULT_STYLE.opacity(steps)) >= 0).all()
     assert DEFAULT_STYLE.opacity(np.array(1.0)) < 1
@@ -76,9 +76,9 @@ def test_a_map_without_opacity_leaves_the_image():
 
 def test_another_colour_map_is_used_from_end_to_end_unless_it_begins_dark():
     np.testing.assert_allclose(
-        map_style("Blues", 1).colours_of(np.array([0.0]))[0], [0.969, 0.984, 1.0], atol=1e-3
+        map_style("Blues", 1).rgb_of(np.array([0.0]))[0], [0.969, 0.984, 1.0], atol=1e-3
     )
-    viridis = map_style("viridis", 1).colours_of(np.array([0.0]))[0]
+    viridis = map_style("viridis", 1).rgb_of(np.array([0.0]))[0]
     assert viridis @ [0.2126, 0.7152, 0.0722] > 0.25
 
 
