@@ -464,13 +464,13 @@ def shape_of(case: Case) -> tuple[int, int]:
 def check_gaze(study: object) -> Study:
     """Return a study of gaze; raise SalstatsError where its cases have no recordings."""
     if not isinstance(study, Study):
-        raise _no_gaze_error(type(study).__name__)
+        raise _not_gaze_study_error(type(study).__name__)
     if study.cases and not any(case.recordings for case in study):
-        raise _no_gaze_error(study.source)
+        raise _not_gaze_study_error(study.source)
     return study
 
 
-def _no_gaze_error(name: str) -> SalstatsError:
+def _not_gaze_study_error(name: str) -> SalstatsError:
     """Return the error for something that is not a study of gaze."""
     return SalstatsError(
         f"{name} is not a study of gaze, which has recordings",

@@ -243,7 +243,7 @@ def simulate_scores(
     shape = (n_cases, n_tasks)
     patient_effect = generator.uniform(-1, 1, n_patients)[patient][:, None]
     is_present = generator.random(shape) < prevalence
-    covariates = _draw_covariates_with_prob_depending_on_presence(generator, is_present)
+    covariates = _draw_covariates_and_prob_by_presence(generator, is_present)
     shift = np.asarray(list(shifts.values()))[None, :]
     scores = np.full((*shape, len(methods), len(metrics)), np.nan)
     for i, (method, models) in enumerate(methods.items()):
@@ -362,7 +362,7 @@ def simulation_truth(
     return pd.DataFrame(rows).astype({"metric": TEXT, "method": TEXT, "task": TEXT})
 
 
-def _draw_covariates_with_prob_depending_on_presence(
+def _draw_covariates_and_prob_by_presence(
     generator: np.random.Generator, is_present: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Draw each covariate as an array (cases, tasks); `prob` depends on whether the finding `is_present`."""

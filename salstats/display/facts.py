@@ -30,13 +30,13 @@ from salstats.display.text.vocabulary import (
     REPLICATE_LIMITS,
     TERMS,
     inference_population_sentence,
-    limits_name_without_level,
+    limits_name_after_level,
 )
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.result_warnings import has_limit_beyond_range
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import count_missing_without_absent_findings
 from salstats.stats.engine.weighting import MEMBER_SEPARATOR, weights_note
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 
@@ -88,7 +88,7 @@ class LimitFacts:
     @property
     def name(self) -> str:
         """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
-        name = limits_name_without_level(self.rows.distinct_values("term") or ["mean"])
+        name = limits_name_after_level(self.rows.distinct_values("term") or ["mean"])
         if self.family_level_if_simultaneous is not None:
             return (
                 f"simultaneous {level_text_without_percent_sign(self.family_level_if_simultaneous)}% {name}"
@@ -100,7 +100,7 @@ class LimitFacts:
     @property
     def is_no_confidence_interval(self) -> bool:
         """True if the limits contain replicates, and are not an interval for a true value."""
-        return limits_name_without_level(self.rows.distinct_values("term") or ["mean"]) != "CI"
+        return limits_name_after_level(self.rows.distinct_values("term") or ["mean"]) != "CI"
 
     @property
     def interval_column_values(self) -> list[str]:
@@ -464,7 +464,7 @@ def _missing_or_none_missing_sentence_ending(estimates: Estimates, missing_adjec
 
     It is "; none undefined" where none is missing, and "" where the numbers are unknown.
     """
-    n_missing = count_missing_without_absent(estimates.frame)
+    n_missing = count_missing_without_absent_findings(estimates.frame)
     n_missing = n_missing[~np.isnan(n_missing)]
     if not len(n_missing):
         return ""

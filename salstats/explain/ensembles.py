@@ -226,7 +226,7 @@ def explain_ensemble(
     check_choice(scale, SCALES, "scale")
     stack = check_images(images)
     members = members_with_outputs(networks if isinstance(networks, Mapping) else list(networks), tasks)
-    ordered_tasks = _ordered_tasks(networks, tasks, members)
+    ordered_tasks = _all_tasks_ordered(networks, tasks, members)
     seeds = as_generator(rng).integers(2**31, size=len(members))
     n_images = len(stack)
     map_sums: dict[str, np.ndarray] = {}
@@ -279,7 +279,7 @@ def explain_ensemble(
     )
 
 
-def _ordered_tasks(
+def _all_tasks_ordered(
     networks: Iterable[Network] | Mapping[str, Sequence[Network]],
     tasks: Sequence[str] | Mapping[str, int] | None,
     members: Sequence[Member],

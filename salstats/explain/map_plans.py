@@ -22,7 +22,7 @@ from salstats.files.map_table import (
     checked_label_text,
     checked_patient_text_empty_for_none,
     read_settings_text_by_settings_key,
-    settings_key,
+    series_or_pair_key,
 )
 from salstats.study import Series
 
@@ -180,7 +180,7 @@ def checked_plan(
 ) -> MapPlan:
     """Return the plan of a run, its arguments checked before anything is loaded."""
     members = members_with_outputs(networks, tasks)
-    planned_methods = _planned_methods(methods, options or {}, members)
+    planned_methods = _planned_methods_for_all_members(methods, options or {}, members)
     if not isinstance(rng, int | np.integer) or rng < 0:
         raise ValueRangeError(
             Setting("rng"),
@@ -217,7 +217,7 @@ def checked_plan(
     )
 
 
-def _planned_methods(
+def _planned_methods_for_all_members(
     methods: str | Sequence[str], options: Mapping[str, Mapping[str, Any]], members: Sequence[Member]
 ) -> tuple[PlannedMethod, ...]:
     """Return the methods of a run, each once, their options checked with each network."""
@@ -321,7 +321,7 @@ def check_network_made_maps(
     settings = read_settings_text_by_settings_key(folder / SETTINGS_FILE)
     digest = network.digest(module) if settings else ""
     for series, task in dict.fromkeys((key.series, key.task) for key in keys):
-        source = _NETWORK_DIGEST.search(settings.get(settings_key(series), ""))
+        source = _NETWORK_DIGEST.search(settings.get(series_or_pair_key(series), ""))
         if source is None:
             continue
         if source[1] != digest:
@@ -333,7 +333,7 @@ def check_network_made_maps(
                 path=folder,
             )
         output = f"output {outputs[task]}"
-        folder_output = settings.get(settings_key((series, task)), output)
+        folder_output = settings.get(series_or_pair_key((series, task)), output)
         if folder_output != output:
             raise InputFileError(
                 f"{folder}: its maps of {str(series)!r}, task {task!r}, are of {folder_output}, and network "

@@ -298,7 +298,7 @@ def _case_image_per_task_and_maps(
             )
         saliency = read_map(row.file)
         if not ready.geometry.fills:
-            saliency = ready.geometry.to_input(saliency)
+            saliency = ready.geometry.to_network_input(saliency)
         maps.append(ImageMap(tasks.index(row.key.task), row.key.series, saliency))
     pixels = np.asarray(ready.pixels, np.float32)
     return ImagesAndMaps(

@@ -31,7 +31,7 @@ from salstats.files.map_table import (
     read_header_and_rows,
     read_mask_codes_by_case_and_task,
     read_settings_text_by_settings_key,
-    settings_key,
+    series_or_pair_key,
     write_json,
 )
 from salstats.files.outputs import (
@@ -130,7 +130,7 @@ class MapFolder:
             )
         self._settings: dict[str, str] | None = None
         if settings is not None:
-            self._settings = {settings_key(key): str(text) for key, text in settings.items()}
+            self._settings = {series_or_pair_key(key): str(text) for key, text in settings.items()}
         _make_or_check_map_folder(self.folder)
         self._lock = acquire_folder_lock(self.folder)
         try:
@@ -204,8 +204,8 @@ class MapFolder:
         maps = [key for key in self._rows if str(key.series) in self._settings]
         if self._overwrite:
             return maps
-        keys_of_maps = {settings_key(key.series) for key in maps}
-        keys_of_maps |= {settings_key((key.series, key.task)) for key in maps}
+        keys_of_maps = {series_or_pair_key(key.series) for key in maps}
+        keys_of_maps |= {series_or_pair_key((key.series, key.task)) for key in maps}
         for settings_name, text in self._settings.items():
             if settings_name not in keys_of_maps:
                 continue

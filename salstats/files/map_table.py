@@ -314,7 +314,7 @@ def read_mask_codes_by_case_and_task(file: Path) -> MaskCodes:
 
 
 def read_settings_text_by_settings_key(file: Path) -> dict[str, str]:
-    """Read the settings text of each series, or series and task, by `settings_key`; {} without the file."""
+    """Read the settings text of each series, or series and task, by its key; {} without the file."""
     settings = _read_json_object_or_empty(file)
     for series, text in settings.items():
         if not isinstance(text, str):
@@ -324,7 +324,7 @@ def read_settings_text_by_settings_key(file: Path) -> dict[str, str]:
     return settings
 
 
-def settings_key(series_or_pair: Any) -> str:
+def series_or_pair_key(series_or_pair: Any) -> str:
     """Return the key of settings in a file: a series as text, or series and task with a tab between them."""
     # names hold no tab
     if isinstance(series_or_pair, tuple):

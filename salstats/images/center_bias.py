@@ -123,10 +123,10 @@ class CenterBias:
         self._sums += bias._sums
         self.n_maps += bias.n_maps
 
-    def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> BiasOnImage:
+    def on_image(self, case: str, *, own_maps: Sequence[np.ndarray] = ()) -> BiasOnImage:
         """Return the centre bias on the pixels of a case's image, and the number of pixels without a map.
 
-        `without` takes the case's own maps, as they were added, and leaves them out, so that the case is not
+        `own_maps` takes the case's own maps, as they were added, and leaves them out, so that the case is not
         compared with a bias that it contributes to. The density has sum 1, and is 0 at pixels without a map:
         pixels outside the frame, and those next to a pixel of the frame without a map, even where that has
         weight 0 in the interpolation (as in OpenCV).
@@ -134,18 +134,18 @@ class CenterBias:
         """
         sums = self._sums
         n_maps = self.n_maps
-        if len(without):
-            area, density_sum = self._frame_area_and_density_sum(case, without)
-            if n_maps[area].min() < len(without):
+        if len(own_maps):
+            area, density_sum = self._frame_area_and_density_sum(case, own_maps)
+            if n_maps[area].min() < len(own_maps):
                 raise ValueRangeError(
-                    f"case {case}: {len(without)} maps to leave out, fewer were added",
+                    f"case {case}: {len(own_maps)} maps to leave out, fewer were added",
                     hint="give those that were added",
-                    option="without",
-                    value=len(without),
+                    option="own_maps",
+                    value=len(own_maps),
                 )
             sums = sums.copy()
             n_maps = n_maps.copy()
-            n_maps[area] -= len(without)
+            n_maps[area] -= len(own_maps)
             # where a map is taken out, rounding may leave a sum below 0
             sums[area] = np.maximum(sums[area] - density_sum, 0)
         density = self._image_cut_out(_mean_or_nan(sums, n_maps), case)
@@ -153,11 +153,11 @@ class CenterBias:
         density[is_unseen] = 0
         total = density.sum()
         if not total > 0:
-            exception = "without those left out, " if len(without) else ""
+            exception = "without those left out, " if len(own_maps) else ""
             raise ValueRangeError(
                 f"case {case}: {exception}no map that was added is above 0 on its image, so there is no "
                 "center bias",
-                option="without" if len(without) else None,
+                option="own_maps" if len(own_maps) else None,
                 column="case",
                 value=case,
             )

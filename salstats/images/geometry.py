@@ -181,7 +181,7 @@ class Geometry:
         image[:, ~cols.is_visible] = fill_value
         return image
 
-    def to_input(self, saliency: Any) -> np.ndarray:
+    def to_network_input(self, saliency: Any) -> np.ndarray:
         """Return a map of the image as one of the network's input; the padding is never salient.
 
         The map is a grid of any size that covers the image, sampled as by `to_image`, whose errors it raises.
@@ -190,7 +190,7 @@ class Geometry:
         Examples
         --------
         >>> from salstats.images.geometry import Geometry
-        >>> Geometry((1, 2), (1, 4), (1, 1), (0, 1)).to_input([[3.0, 5.0]])
+        >>> Geometry((1, 2), (1, 4), (1, 1), (0, 1)).to_network_input([[3.0, 5.0]])
         array([[3., 3., 5., 3.]], dtype=float32)
         """
         row_scale, col_scale = self.scale

@@ -619,7 +619,7 @@ def _predictions_of_methods(
 
 
 def _predictions_of_people(
-    files: _StudyFiles, case: str, tasks: Sequence[str], shape: tuple[int, int]
+    files: _StudyFiles, case: str, tasks: Sequence[str], shape_of_empty: tuple[int, int]
 ) -> list[Prediction]:
     """Return a case's masks and points by people, empty for tasks for which they marked nothing.
 
@@ -637,9 +637,9 @@ def _predictions_of_people(
             continue
         for task in tasks:
             content = Content(
-                mask=None if masks is None else masks.get(task, empty(shape)),
+                mask=None if masks is None else masks.get(task, empty(shape_of_empty)),
                 points=None if points is None else points.get(task, np.empty((0, 2))),
-                shape=shape,
+                shape=shape_of_empty,
             )
             series = Series(HUMAN, reader=reader)
             source = f"people, case {case}"

@@ -12,7 +12,7 @@ from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import MAP_SUFFIX, canonical_task_name
-from salstats.readers.chexlocalize_study import PATIENT_PATTERN, read_study_files, study_of_files
+from salstats.readers.chexlocalize_study import PATIENT_PATTERN, read_study_files_except_maps, study_of_files
 from salstats.readers.map_files import files_below
 from salstats.readers.prediction_files import Sources, series_of_method_model_seed_text, source_by_series
 from salstats.readers.score_layouts import compiled_patient_pattern
@@ -199,7 +199,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
             path=None if folder is None else str(folder),
         )
     mask_files = source_by_series(masks, method, "masks")
-    study_files = read_study_files(files, people, mask_files, map_files, task_names)
+    study_files = read_study_files_except_maps(files, people, mask_files, map_files, task_names)
     if folder is not None:
         source = str(folder)
     else:

@@ -82,7 +82,7 @@ class StudyFiles(NamedTuple):
         return [*self.human_mask_files, *self.points, *chain.from_iterable(self.masks.values())]
 
 
-def read_study_files(
+def read_study_files_except_maps(
     file_by_kind: Mapping[str, Path],
     human_files_by_kind: Mapping[str, Mapping[str | None, Path]],
     mask_files: Mapping[Series, PathLike],

@@ -21,9 +21,9 @@ from salstats.readers.gaze_files import (
     exclusion_reason_or_none,
     metadata_file_of_phase,
     n_points_outside,
-    read_box_or_exclusion_reason,
     read_fixations,
     read_fixations_and_n_overlapping,
+    read_inside_box_or_exclusion_reason,
     read_metadata,
 )
 from salstats.readers.gaze_maps import find_predictions, map_sources
@@ -328,7 +328,7 @@ def _recording(folder: Path, row: Any, reader_unless_discarded: str | None) -> R
     if row.discarded:
         return replace(recording, excluded=DISCARDED)
     fixations, n_overlapping = read_fixations_and_n_overlapping(file)
-    box, no_box = read_box_or_exclusion_reason(recording_folder / CHEST_BOX_FILE, row.shape)
+    box, no_box = read_inside_box_or_exclusion_reason(recording_folder / CHEST_BOX_FILE, row.shape)
     return replace(
         recording,
         # fixations are small, so they are kept and no file is read twice

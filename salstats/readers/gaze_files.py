@@ -129,7 +129,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     sizes = table.finite_numbers(_SIZE_COLUMNS).tolist()
     shapes = [_image_shape(size, table, position) for position, size in enumerate(sizes)]
     rows["shape"] = pd.Series(shapes, dtype=object)
-    rows["labels"] = pd.Series(_label_columns_with_values_0_to_5(table).to_dict("records"), dtype=object)
+    rows["labels"] = pd.Series(_columns_holding_only_labels_0_to_5(table).to_dict("records"), dtype=object)
     return rows
 
 
@@ -149,7 +149,7 @@ def _image_shape(height_and_width: list[float], table: FileTable, position: int)
         ) from error
 
 
-def _label_columns_with_values_0_to_5(table: FileTable) -> pd.DataFrame:
+def _columns_holding_only_labels_0_to_5(table: FileTable) -> pd.DataFrame:
     """Return the columns of labels, numbers from 0 to 5, one row for each row of the file.
 
     A column with other cells is left out, or is an error if it has the name of one of the study's labels.
@@ -275,7 +275,7 @@ def n_points_outside(points: np.ndarray, shape: tuple[int, int]) -> int:
     return int(((pixels < 0) | (pixels >= shape)).any(axis=1).sum())
 
 
-def read_box_or_exclusion_reason(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None]:
+def read_inside_box_or_exclusion_reason(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None]:
     """Read a chest box: (box, None), or (None, reason) where there is none that can be used."""
     if not file.exists() and not file.is_symlink():
         return None, NO_BOX

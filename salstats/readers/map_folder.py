@@ -142,7 +142,7 @@ def read_map_folder(
     if tasks is None:
         _check_any_task_in_truth(rows, true_masks, root)
     study_tasks = _tasks_to_read(tasks, rows, [true_masks, *human_masks], root)
-    rows_of_case = _rows_by_case_minus_forgotten_mask_cases(rows, true_masks, human_masks, root)
+    rows_of_case = _rows_by_case_minus_cases_lacking_mask(rows, true_masks, human_masks, root)
     cases = [
         _case_of_rows(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
         for case, case_rows in sorted(rows_of_case.items())
@@ -316,7 +316,7 @@ def _source_location(source: Path | MapRow, folder: Path, column: str | None) ->
     return location
 
 
-def _rows_by_case_minus_forgotten_mask_cases(
+def _rows_by_case_minus_cases_lacking_mask(
     rows: Sequence[MapRow],
     true_masks: ValuesByCaseAndTask,
     human_masks: Sequence[ValuesByCaseAndTask],

@@ -170,7 +170,7 @@ def renamed_with_case_and_patient(
     table = with_combined_case(table.renamed(layout.rename, joined_columns), layout.case_columns)
     if "case" not in table.columns and (layout.is_wide_by_task or layout.patient_pattern):
         raise missing_case_error(table, layout.tasks or ())
-    return _with_patient(table, layout.patient_pattern)
+    return _with_new_patient_column(table, layout.patient_pattern)
 
 
 def with_combined_case(table: FileTable, columns: Sequence[str]) -> FileTable:
@@ -210,7 +210,7 @@ def with_combined_case(table: FileTable, columns: Sequence[str]) -> FileTable:
     return table.with_cells(combined)
 
 
-def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTable:
+def _with_new_patient_column(table: FileTable, pattern: re.Pattern[str] | None) -> FileTable:
     """Return a table with a column `patient` after `case`, found in the case ids by a pattern, if any."""
     if pattern is None:
         return table

@@ -149,7 +149,7 @@ def center_bias_on_image_or_reason(
     if rule.center_bias == OTHERS:
         left_out_densities = list(truths.reader_densities)
     try:
-        density, n_unseen = bias.on_image(case.case, without=left_out_densities)
+        density, n_unseen = bias.on_image(case.case, own_maps=left_out_densities)
     except ValueRangeError:
         # no other image has a map that covers this one
         return ImageBias(reason=NO_BIAS)

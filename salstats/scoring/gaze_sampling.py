@@ -276,7 +276,7 @@ class _CasePixelSampler:
         rows = []
         estimates = []
         for series in (*self.rule.series, INTEROBSERVER):
-            ranked = self._ranked_map_if_finite(series)
+            ranked = self._ranked_whole_map_if_finite(series)
             for truth_index, recording in enumerate(self.truths.left_out):
                 assert recording is not None
                 if series == INTEROBSERVER:
@@ -304,7 +304,7 @@ class _CasePixelSampler:
         replicate = np.tile(np.arange(self.n_replicates), len(rows))
         return frame.assign(replicate=replicate, estimate=np.concatenate(estimates), exact=exact_column)
 
-    def _ranked_map_if_finite(self, series: Series) -> RankedMap | None:
+    def _ranked_whole_map_if_finite(self, series: Series) -> RankedMap | None:
         """Return the map of a series; None if it is missing or not finite."""
         predictions = self.case.answers
         if ("", series) not in predictions:

@@ -210,7 +210,7 @@ class Sweep:
         return scores
 
     def _tp_fp_fn_tn_by_value(
-        self, case: Case, prediction: Prediction | None, truth: masks.Rle | None
+        self, case: Case, prediction: Prediction | None, truth_or_none_if_empty: masks.Rle | None
     ) -> np.ndarray | None:
         """Return the counts (values, 4) of one map; None if it cannot be used."""
         if prediction is None:
@@ -219,6 +219,7 @@ class Sweep:
         shape = case.shape or content.shape
         if content.saliency is None or shape is None or not is_finite(content.saliency):
             return None
+        truth = truth_or_none_if_empty
         if truth is None:
             truth = masks.empty(shape)
         setting = self.mask.setting(prediction.task, prediction.series)

@@ -41,7 +41,7 @@ from salstats.stats.engine.score_reasons import (
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import (
-    add_n_shared_and_cautions,
+    add_n_shared_by_methods_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_count_left_out_cases,
     warn_and_add_caution_of_incomplete_pairs,
@@ -268,7 +268,7 @@ def auroc(  # noqa: C901
 
     if wide.reference_scores is None:
         arguments = f"data, {score!r}, {label!r}"
-        result = add_n_shared_and_cautions(
+        result = add_n_shared_by_methods_and_cautions(
             result,
             wide.codes,
             wide.groups,

@@ -25,7 +25,10 @@ from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
-from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
+from salstats.stats.engine.shared_cases import (
+    add_n_shared_by_methods_and_cautions,
+    advice_to_keep_shared_cases,
+)
 from salstats.stats.models.covariance import bias_reduced_covariance, has_no_sandwich_variance
 from salstats.stats.models.family import NotEstimableError, qr_and_leverage
 from salstats.stats.models.logit import bernoulli_variance, logit
@@ -188,7 +191,7 @@ def calibration(
         "n_negative": (predictions.n_complete_rows - predictions.n_positive)[group_of_row],
     }
     result = estimates_frame(keys.loc[group_of_row].reset_index(drop=True), columns, special_columns)
-    return add_n_shared_and_cautions(
+    return add_n_shared_by_methods_and_cautions(
         result,
         predictions.table.codes,
         predictions.table.groups,

@@ -156,7 +156,7 @@ def _row_numbers_of_expected_scores(codes: ColumnCodes, reference: str | None) -
     """
     method_names = codes.frame["method"].to_numpy(dtype=object)
     all_rows = np.arange(len(method_names))
-    source, method_row = _cases_without_row_of_method(codes)
+    source, method_row = _row_numbers_of_cases_method_lacks(codes)
     present = pd.DataFrame(
         {"method_row": all_rows, "reference_row": -1, "source": all_rows, "method": method_names}
     )
@@ -202,7 +202,7 @@ class _CasesWithoutRow(NamedTuple):
     method_row: NDArray[np.integer]
 
 
-def _cases_without_row_of_method(codes: ColumnCodes) -> _CasesWithoutRow:
+def _row_numbers_of_cases_method_lacks(codes: ColumnCodes) -> _CasesWithoutRow:
     """Find the cases (and tasks) of each metric that a method lacks and another method has."""
     methods = codes.column("method").codes
     task_columns = [column for column in ("task", "metric") if column in codes.frame.columns]

@@ -56,7 +56,10 @@ from salstats.stats.engine.score_reasons import (
     human_label_column_if_one_label,
     n_absent_column_if_any,
 )
-from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
+from salstats.stats.engine.shared_cases import (
+    add_n_shared_by_methods_and_cautions,
+    advice_to_keep_shared_cases,
+)
 from salstats.stats.engine.wide_tables import correlation_table
 
 #: Fewest units from which a variance between units is estimated.
@@ -388,7 +391,7 @@ def correlate(
     }
     columns |= caution_column_if_any(cautions)
     result = estimates_frame(keys, columns, special_columns)
-    result = add_n_shared_and_cautions(
+    result = add_n_shared_by_methods_and_cautions(
         result, codes, groups, lambda: advice_to_keep_shared_cases(data, (x, y), "data"), complete
     )
     return adjust_unless_none(result, adjust)

@@ -15,7 +15,10 @@ from salstats.stats.engine.score_reasons import (
     metric_option_columns_several_where_mixed,
     n_absent_column_if_any,
 )
-from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_compare_in_pairs
+from salstats.stats.engine.shared_cases import (
+    add_n_shared_by_methods_and_cautions,
+    advice_to_compare_in_pairs,
+)
 
 #: Number of values at which the density of a group is computed.
 _N_DENSITY_VALUES = 101
@@ -114,7 +117,9 @@ def describe(
     )
     check_names_of_groups(columns, [*described.columns, *scoring_columns.columns])
     frame = pd.concat([keys, described, scoring_columns], axis=1)
-    return add_n_shared_and_cautions(frame, coded, columns, lambda: advice_to_compare_in_pairs(scores))
+    return add_n_shared_by_methods_and_cautions(
+        frame, coded, columns, lambda: advice_to_compare_in_pairs(scores)
+    )
 
 
 class BoxValues(NamedTuple):

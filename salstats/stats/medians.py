@@ -51,7 +51,7 @@ from salstats.stats.engine.result_warnings import (
 )
 from salstats.stats.engine.score_reasons import human_label_column_if_one_label
 from salstats.stats.engine.shared_cases import (
-    add_n_shared_and_cautions,
+    add_n_shared_by_methods_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_count_left_out_cases,
     warn_and_add_caution_of_incomplete_pairs,
@@ -160,7 +160,7 @@ def medians(
         | human_label_column_if_one_label(scores)
     )
     frame = estimates_frame(grouped_rows.keys, table, special)
-    return add_n_shared_and_cautions(
+    return add_n_shared_by_methods_and_cautions(
         frame, codes, columns, lambda: advice_to_compare_in_pairs(scores, "median_difference")
     )
 

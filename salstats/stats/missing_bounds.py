@@ -25,7 +25,7 @@ from salstats.stats.engine.comparisons import (
 from salstats.stats.engine.grouping import OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.score_reasons import (
-    count_missing_without_absent,
+    count_missing_without_absent_findings,
     pair_lacks_score_of_absent_finding,
 )
 
@@ -148,7 +148,9 @@ def missing_bounds(
         method, reference = _method_and_reference_totals(frame, keys, scores)
         n_undefined = method.n_undefined + reference.n_undefined
     else:
-        method = _score_totals_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
+        method = _score_totals_of_means(
+            frame["n"], frame["estimate"], count_missing_without_absent_findings(frame)
+        )
         reference = None
         n_undefined = method.n_undefined.copy()
     lowest_score, highest_score = _score_ranges(frame, limits, has_undefined=n_undefined > 0)
@@ -230,7 +232,7 @@ def _method_and_reference_totals(
             hint=Message("give ", Setting("scores")),
             option="scores",
         )
-    n_undefined = count_missing_without_absent(frame)
+    n_undefined = count_missing_without_absent_findings(frame)
     method = _score_totals_of_means(frame["n_pairs"], frame["method_mean"], n_undefined)
     reference = _score_totals_of_means(frame["n_pairs"], frame["reference_mean"], n_undefined)
     return method, reference
@@ -356,7 +358,7 @@ def _score_ranges(
     if "metric" in frame.columns:
         metrics = frame["metric"].astype(TEXT)
     means = frame[_mean_score_columns(frame)]
-    limits_of_metrics = _checked_limits_by_metric(limits, metrics)
+    limits_of_metrics = _checked_given_limits_by_metric(limits, metrics)
     lows = {}
     highs = {}
     for metric in metrics.unique():
@@ -410,7 +412,7 @@ def _warn_of_unknown_score_range(metrics: list[str], *, has_metrics: bool) -> No
     )
 
 
-def _checked_limits_by_metric(
+def _checked_given_limits_by_metric(
     limits: Range | Mapping[str, Range] | None, metrics: pd.Series
 ) -> dict[str, Range]:
     """Return checked limits by metric, each the smallest and the largest score."""

@@ -281,7 +281,7 @@ def _significant_order_signs_by_group(
     rankings: ValuesToRank,
     unit: Unit,
     directions: Mapping[str, str] | None,
-    level: float,
+    level_of_two_groups: float,
     n_replicates: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
@@ -289,7 +289,7 @@ def _significant_order_signs_by_group(
 
     An element is 1 where the method of the row is significantly better than that of the column, -1 where it
     is worse, else 0; methods are sorted by name. Each group has half of the error, so that all orders of two
-    groups are right together at `level`.
+    groups are right together at `level_of_two_groups`.
     """
     with warnings.catch_warnings():
         # `values_to_rank_methods_by` gave the same warnings.
@@ -299,7 +299,7 @@ def _significant_order_signs_by_group(
             by=rankings.groups,
             unit=unit,
             directions=directions,
-            level=(1 + level) / 2,
+            level=(1 + level_of_two_groups) / 2,
             n_replicates=n_replicates,
             rng=rng,
         )

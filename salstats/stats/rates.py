@@ -33,7 +33,7 @@ from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (
-    add_n_shared_and_cautions,
+    add_n_shared_by_methods_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_count_left_out_cases,
     warn_and_add_caution_of_incomplete_pairs,
@@ -174,7 +174,7 @@ def pooled_rates(
     # of its groups, so that a case counts once for each of its tasks.
     table["n"] = (n_cases @ target.estimand.method_weights).astype(np.int64)
     frame = _rates_frame(estimates, grouped_rows, table, {})
-    return add_n_shared_and_cautions(
+    return add_n_shared_by_methods_and_cautions(
         frame, codes, columns, lambda: advice_to_compare_in_pairs(scores, "pooled_difference")
     )
 

@@ -29,7 +29,7 @@ from salstats.stats.engine.score_reasons import (
     n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import (
-    add_n_shared_and_cautions,
+    add_n_shared_by_methods_and_cautions,
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
     case_counts_by_set_of_grouping_columns,
@@ -231,7 +231,7 @@ def summarize(
     if not options.interval.bounded:
         warn_beyond_range(frame)
     enters_average = case_weights.mask_of_rows_that_enter_averages(scores)
-    return add_n_shared_and_cautions(
+    return add_n_shared_by_methods_and_cautions(
         frame, codes, columns, lambda: advice_to_compare_in_pairs(scores), enters_average=enters_average
     )
 
@@ -401,7 +401,7 @@ def mean_curves(
         display_order(keys),
     )
     frame = add_score_cautions_by_metric(frame, curves)
-    return add_n_shared_and_cautions(
+    return add_n_shared_by_methods_and_cautions(
         frame, codes, groups, lambda: advice_to_keep_shared_cases(curves, ["prob"], "curves")
     )
 

@@ -16,7 +16,10 @@ from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_
 from salstats.stats.engine.inference import infer
 from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
-from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
+from salstats.stats.engine.shared_cases import (
+    add_n_shared_by_methods_and_cautions,
+    advice_to_keep_shared_cases,
+)
 
 #: Columns whose values are repetitions of a case.
 _REPETITION_COLUMNS = ("seed", "model")
@@ -206,7 +209,9 @@ def within_case_sd(
         **options.n_replicates_column_if_any(),
     }
     frame = estimates_frame(keys, table, special)
-    return add_n_shared_and_cautions(frame, codes, columns, lambda: advice_to_keep_shared_cases(scores))
+    return add_n_shared_by_methods_and_cautions(
+        frame, codes, columns, lambda: advice_to_keep_shared_cases(scores)
+    )
 
 
 def warn_if_repetition_is_mean(values: Iterable[object], over: str) -> None:

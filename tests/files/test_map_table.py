@@ -26,7 +26,7 @@ from salstats.files.map_table import (
     read_header_and_rows,
     read_mask_codes_by_case_and_task,
     read_settings_text_by_settings_key,
-    settings_key,
+    series_or_pair_key,
     write_json,
 )
 from salstats.study import HUMAN, Series
@@ -329,6 +329,6 @@ def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):
 
 def test_settings_are_of_a_series_or_of_a_task_of_one():
     series = Series("ig", "resnet", "1")
-    assert settings_key(series) == str(series)
-    assert settings_key((series, "Edema")) == f"{series}\tEdema"
-    assert settings_key("ig") == "ig"
+    assert series_or_pair_key(series) == str(series)
+    assert series_or_pair_key((series, "Edema")) == f"{series}\tEdema"
+    assert series_or_pair_key("ig") == "ig"

@@ -133,7 +133,7 @@ def test_equal_boxes_only_shift_the_maps():
     np.testing.assert_allclose(density, np.array([[0, 0.125, 0], [0, 0, 0.375]]) / 0.5)
     assert n_unseen == 0
     # b's own map taken out: its first row and last column have been seen by nobody else
-    density, n_unseen = bias.on_image("b", without=[np.array([[1, 0, 0], [0, 0, 0], [0, 0, 1]])])
+    density, n_unseen = bias.on_image("b", own_maps=[np.array([[1, 0, 0], [0, 0, 0], [0, 0, 1]])])
     np.testing.assert_allclose(density, [[0, 0, 0], [0.25, 0, 0], [0, 0.75, 0]], atol=ROUNDING)
     assert n_unseen == 5
 
@@ -142,7 +142,7 @@ def test_equal_boxes_only_shift_the_maps():
 def test_leaving_a_case_out_is_never_having_added_it(drawn, case):
     boxes, shapes, maps = drawn
     bias = filled(*drawn)
-    without, n_without = bias.on_image(case, without=maps[case])
+    without, n_without = bias.on_image(case, own_maps=maps[case])
     # the frame is made equal by giving the second one the boxes of all cases
     never, n_never = filled(boxes, shapes, maps, leave_out=[case]).on_image(case)
     np.testing.assert_allclose(without, never, rtol=1e-9, atol=ROUNDING * never.max())
@@ -236,7 +236,7 @@ def test_a_map_that_is_no_density_is_an_error():
     bias = CenterBias({"a": Box(0, 0, 4, 4)}, {"a": (8, 9)})
     bias.add("a", np.ones((8, 9)))
     for density in (np.zeros((8, 9)), np.full((8, 9), np.nan), np.where(np.eye(8, 9) > 0, -0.5, 1)):
-        for use in (bias.add, lambda case, density: bias.on_image(case, without=[density])):
+        for use in (bias.add, lambda case, density: bias.on_image(case, own_maps=[density])):
             with raises(ValueRangeError, option="density", column="case", value="a"):
                 use("a", density)
     # the shape that came
@@ -262,10 +262,10 @@ def test_nothing_is_left_without_the_maps_of_others():
         bias.on_image("a")
     own = np.arange(72.0).reshape(8, 9)
     bias.add("a", own)
-    with raises(ValueRangeError, option="without", column="case", value="a"):
-        bias.on_image("a", without=[own])
-    with raises(ValueRangeError, option="without", value=2, match="^case a"):
-        bias.on_image("a", without=[own, own])
+    with raises(ValueRangeError, option="own_maps", column="case", value="a"):
+        bias.on_image("a", own_maps=[own])
+    with raises(ValueRangeError, option="own_maps", value=2, match="^case a"):
+        bias.on_image("a", own_maps=[own, own])
     with raises(ValueRangeError, option="case", value="c", choices=("a", "b")):
         bias.on_image("c")
 

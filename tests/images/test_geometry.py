@@ -90,7 +90,7 @@ def test_the_lowest_value_seen_is_taken_at_pixels_only():
 def test_a_map_of_the_image_is_enlarged_between_paddings_of_the_input():
     # the image, twice as large, covers rows 1 to 4 and columns 2 to 5; samples lie 1/4 and 3/4 apart
     geometry = Geometry((2, 2), (6, 8), (2, 2), (1, 2))
-    in_input = geometry.to_input([[1, 5], [9, 13]])
+    in_input = geometry.to_network_input([[1, 5], [9, 13]])
     cols = np.array([1, 2, 4, 5])
     rows = np.array([0, 2, 6, 8])
     want = np.ones((6, 8))

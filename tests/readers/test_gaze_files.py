@@ -31,9 +31,9 @@ from salstats.readers.gaze_files import (
     holds_gaze,
     metadata_file_of_phase,
     n_points_outside,
-    read_box_or_exclusion_reason,
     read_fixations,
     read_fixations_and_n_overlapping,
+    read_inside_box_or_exclusion_reason,
     read_metadata,
 )
 from salstats.study import NO_BOX
@@ -241,12 +241,12 @@ def test_points_outside_the_image_lie_in_no_pixel():
 )
 def test_a_chest_box_lies_in_the_image_or_is_left_out_with_a_reason(tmp_path, edges, box, reason):
     write_box(tmp_path, *edges)
-    assert read_box_or_exclusion_reason(tmp_path / "chest_bounding_box.csv", SHAPE) == (box, reason)
+    assert read_inside_box_or_exclusion_reason(tmp_path / "chest_bounding_box.csv", SHAPE) == (box, reason)
 
 
 def test_a_recording_has_one_chest_box_or_none(tmp_path):
     file = tmp_path / "chest_bounding_box.csv"
-    assert read_box_or_exclusion_reason(file, SHAPE) == (None, NO_BOX)
+    assert read_inside_box_or_exclusion_reason(file, SHAPE) == (None, NO_BOX)
     write_box(tmp_path, 1, 2, 8, "9\n1,2,8,9")
     with raises(InputFileError, path=file, value=2):
-        read_box_or_exclusion_reason(file, SHAPE)
+        read_inside_box_or_exclusion_reason(file, SHAPE)

@@ -20,14 +20,14 @@ from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import mark_distances_above_row_middle_mm, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions_in_groups
-from salstats.display.plots.layout.row_panels import panel_titles, row_panels
+from salstats.display.plots.layout.row_panels import panel_and_axis_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import capitalized, count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.descriptions import box_values, density_curves
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import count_missing_without_absent_findings
 from salstats.study import HUMAN
 
 
@@ -246,7 +246,7 @@ def plot_box(
         groups_without_value_note(boxes[boxes["n"] == 0], groups, "a defined score", frame_labels),
         caution_note(boxes),
     ]
-    panels, axis_title, n_columns = panel_titles(defined_boxes["panel"], n_columns)
+    panels, axis_title, n_columns = panel_and_axis_titles(defined_boxes["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
         Figure()
@@ -451,7 +451,7 @@ def _score_counts_note(boxes: pd.DataFrame) -> str:
     counts = f"n = {counted_range(n, 'score')}"
     if len(n) > 1:
         counts += " each"
-    n_missing = int(count_missing_without_absent(boxes).sum())
+    n_missing = int(count_missing_without_absent_findings(boxes).sum())
     if n_missing:
         counts += f"; {count_text(n_missing)} undefined left out"
     return f"{counts}."

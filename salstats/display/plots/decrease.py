@@ -23,8 +23,8 @@ from salstats.display.plots.layout.captions import margin_notes, p_below_level_t
 from salstats.display.plots.layout.empty_rows import NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
-    guide_lines,
     margin_lines,
+    no_effect_lines,
     prepared_drawing,
 )
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
@@ -38,7 +38,7 @@ from salstats.display.plots.layout.row_panels import (
 from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_value_adjusted_if_any
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.margins import contrasts_with_pair_text_as_method, margin_marks
+from salstats.display.text.margins import margin_marks, pairs_as_methods_if_several_references
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, method_label_in_sentence
 from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.metrics.registry import direction
@@ -143,7 +143,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     check_choice(style, tuple(STYLES), "style")
     contrasts = read_contrasts(decrease)
     frame_labels = Labels(labels, contrasts.frame)
-    drawing = prepared_drawing(contrasts_with_pair_text_as_method(contrasts, frame_labels), frame_labels)
+    drawing = prepared_drawing(pairs_as_methods_if_several_references(contrasts, frame_labels), frame_labels)
     row_column = drawing.row_column
     sort_method = None
     if row_column != "method":
@@ -264,7 +264,7 @@ def _untransformed_contrasts_with_axis(
     return _DrawnContrasts(
         frame=frame,
         sides=better_side_signs_by_panel(frame, term),
-        guides=guide_lines(drawing, term),
+        guides=no_effect_lines(drawing, term),
         title=contrast_axis_title(drawing.estimates, drawing.labels, term),
         note="",
     )
@@ -282,7 +282,7 @@ def _drawn_ratios(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _
         ),
         # a ratio above 1 is a decrease below 0
         sides=sides.assign(better=-sides["better"]),
-        guides=guide_lines(drawing, term).assign(guide=1.0),
+        guides=no_effect_lines(drawing, term).assign(guide=1.0),
         title=f"Ratio of means, method / {reference_label_in_sentence(drawing.estimates, drawing.labels)}",
         note=_RATIO_NOTE if has_no_logarithm.any() else "",
     )

@@ -337,7 +337,7 @@ def _stage_and_exclusion_boxes(
         exclusions = _exclusion_line_texts(excluded[excluded["stage"] == stage], methods, labels)
         if exclusions:
             boxes.append(_FlowBox(exclusion_heading, exclusions, is_exclusion=True))
-        boxes.append(_FlowBox(heading, _method_line_texts(rows, methods, noun_by_column, labels)))
+        boxes.append(_FlowBox(heading, _one_line_or_method_line_texts(rows, methods, noun_by_column, labels)))
     return boxes
 
 
@@ -353,7 +353,7 @@ def _noun_by_count_column(file: pd.Series, labels: Labels) -> dict[str, str]:
     return noun_by_column
 
 
-def _method_line_texts(
+def _one_line_or_method_line_texts(
     rows: pd.DataFrame, methods: list[Hashable], noun_by_column: dict[str, str], labels: Labels
 ) -> list[str]:
     """Return the lines of the box of a stage: one for each method, or for all if their numbers are equal.

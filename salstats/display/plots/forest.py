@@ -68,7 +68,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.margins import contrasts_with_pair_text_as_method
+from salstats.display.text.margins import pairs_as_methods_if_several_references
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
@@ -201,7 +201,7 @@ def plot_forest(  # noqa: C901
         subgroup_estimates = coefficients_per_power_of_ten_units(subgroup_estimates)
     # each of these changes estimates of one kind and returns others as they are
     with_deviations = variances_as_standard_deviations(subgroup_estimates, frame_labels)
-    with_pairs = contrasts_with_pair_text_as_method(with_deviations, frame_labels)
+    with_pairs = pairs_as_methods_if_several_references(with_deviations, frame_labels)
     labelled_terms = _estimates_with_labelled_terms_and_references(with_pairs, frame_labels)
     prepared = labelled_terms.estimates
     row_columns = _columns_naming_forest_rows(prepared)

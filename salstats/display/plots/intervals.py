@@ -21,8 +21,8 @@ from salstats.display.plots.layout.axis_sides import better_side_signs_by_panel
 from salstats.display.plots.layout.captions import axis_title_text, margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
-    guide_lines,
     margin_lines,
+    no_effect_lines,
     prepared_drawing,
     quantity_label,
 )
@@ -32,7 +32,7 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import contrasts_with_pair_text_as_method
+from salstats.display.text.margins import pairs_as_methods_if_several_references
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
@@ -138,14 +138,14 @@ def plot_intervals(
         reference = _reference_among_methods(contrasts, means)
     frame_labels = Labels(labels, means.frame)
     drawing = prepared_drawing(
-        contrasts_with_pair_text_as_method(means, frame_labels), frame_labels, reference
+        pairs_as_methods_if_several_references(means, frame_labels), frame_labels, reference
     )
     sort_values = None
     sort_note = ""
     if sort == "estimate":
         sort_values = _sorter_by_estimate(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
-        sort_values, sort_note = _sorter_by_verdict_loss_and_note(drawing, contrasts, method, style)
+        sort_values, sort_note = _row_sorter_by_verdict_loss_and_note(drawing, contrasts, method, style)
     suffixes = {}
     auroc_note = ""
     if auroc is not None:
@@ -157,7 +157,7 @@ def plot_intervals(
     digits = _DEFAULT_DIGITS
     if drawing.term in TERMS:
         digits = TERMS[drawing.term].digits
-    guides = guide_lines(drawing, drawing.term)
+    guides = no_effect_lines(drawing, drawing.term)
     chance_note = ""
     # a line at zero needs no explanation
     if guides["guide"].gt(0).any():
@@ -205,7 +205,7 @@ def _reference_among_methods(contrasts: Estimates, means: Estimates) -> str | No
     return str(reference)
 
 
-def _sorter_by_verdict_loss_and_note(
+def _row_sorter_by_verdict_loss_and_note(
     drawing: EstimateDrawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
     """Return a function that sorts rows by their decrease, and the sentence on this order."""

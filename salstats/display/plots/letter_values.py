@@ -13,7 +13,7 @@ from salstats.display.plots.layout.captions import groups_without_value_note
 from salstats.display.plots.layout.figure import Figure, keep_call_in_figure
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import n_legend_columns
-from salstats.display.plots.layout.row_panels import panel_titles, row_panels
+from salstats.display.plots.layout.row_panels import panel_and_axis_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.plots.layout.theme import REFERENCE_COLOUR
 from salstats.display.text.format import count_range_text, percent_text
@@ -120,7 +120,7 @@ def plot_letter_values(
         f"n = {count_range_text(defined_values['n'])}.",
         groups_without_value_note(values[values["n"] == 0], [*groups, "covariate"], "a value", frame_labels),
     ]
-    panels, axis_title, n_columns = panel_titles(defined_values["panel"], n_columns)
+    panels, axis_title, n_columns = panel_and_axis_titles(defined_values["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     box = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle")
     median = p9.aes(x="low", xend="low", y="ymin", yend="ymax")

@@ -139,7 +139,7 @@ def plot_residuals(
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBER_COLUMNS})
     frame_labels = Labels(labels, frame)
     numbers["group"] = group_titles(frame, frame_labels, groups)
-    numbers["name"] = _case_and_task_names(frame, groups, frame_labels)
+    numbers["name"] = _row_names(frame, groups, frame_labels)
     rows, perfect_note = _without_perfectly_fitting_models(numbers)
     models = list(rows["group"].cat.categories)
     if len(models) > _MAX_MODELS:
@@ -256,9 +256,7 @@ def _without_perfectly_fitting_models(rows: pd.DataFrame) -> tuple[pd.DataFrame,
     return rows[has_residuals].assign(group=groups), note
 
 
-def _case_and_task_names(
-    augmented: pd.DataFrame, model_grouping_columns: list[str], labels: Labels
-) -> list[str]:
+def _row_names(augmented: pd.DataFrame, model_grouping_columns: list[str], labels: Labels) -> list[str]:
     """Return the name of each row: its case, and its task where a model has several."""
     if "case" not in augmented.columns:
         return [f"row {number}" for number in range(len(augmented))]

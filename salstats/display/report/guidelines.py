@@ -18,7 +18,7 @@ import pandas as pd
 
 from salstats.display.report.document import MissingItem
 from salstats.files.input_files import data_folder
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import count_missing_without_absent_findings
 
 #: Condition of items on undefined scores; the other conditions of items are keys of frames.
 _UNDEFINED = "undefined"
@@ -43,7 +43,7 @@ def applicable_guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFra
     """
     items = pd.read_csv(data_folder() / "report" / "guidelines.csv", keep_default_na=False)
     conditions = {key for key, frame in frames.items() if not frame.empty}
-    if "describe" not in conditions or (count_missing_without_absent(frames["describe"]) > 0).any():
+    if "describe" not in conditions or (count_missing_without_absent_findings(frames["describe"]) > 0).any():
         conditions.add(_UNDEFINED)
     has_required_frame = items["needs"].isin({"", *conditions})
     has_excluding_frame = items["lacks"].isin(conditions)

@@ -208,12 +208,12 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
         share = wording.estimate_texts(_remaining_percentages(decrease, digits), digits, p_values=False)[0]
         return (
             f"{start} was {share} of that of {reference_name}{_smaller_is_better_suffix(metric)}; {name} was "
-            f"{_shown_to_score_phrase(decrease)}."
+            f"{_first_contrast_shown_phrase(decrease)}."
         )
     difference = _defined_contrast("difference", method, metric, frames)
     if difference is not None:
         gap = wording.estimate_texts(difference, p_values=False)[0]
-        result = _shown_to_score_phrase(difference)
+        result = _first_contrast_shown_phrase(difference)
         return f"{start} minus that of {reference_name} was {gap}; {name} was {result}."
     return f"No mean score of {name} could be compared with that of {reference_name}."
 
@@ -248,7 +248,7 @@ def _remaining_percentages(decreases: Estimates, digits: int) -> Estimates:
     )
 
 
-def _shown_to_score_phrase(contrasts: Estimates) -> str:
+def _first_contrast_shown_phrase(contrasts: Estimates) -> str:
     """Return what was shown of the first contrast: "shown to score worse"."""
     state = verdicts_or_missing_reasons(contrasts)[0]
     if state in (*_BEHIND, *_AHEAD):

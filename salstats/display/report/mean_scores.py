@@ -15,7 +15,7 @@ from salstats.display.report.wording import (
 )
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.errors import SalstatsWarning
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import count_missing_without_absent_findings
 from salstats.stats.missing_bounds import missing_bounds
 
 
@@ -49,7 +49,7 @@ def undefined_score_bounds_sentences(means: Estimates, wording: Wording) -> Iter
                 f"at most {largest_loss} lower or {largest_gain} higher on {wording.metric(metric)}"
             )
     exception = ""
-    if (~means.has_estimate & (count_missing_without_absent(means.frame) > 0)).any():
+    if (~means.has_estimate & (count_missing_without_absent_findings(means.frame) > 0)).any():
         # such a mean could be any, and averages over tasks leave the task out
         exception = "; this leaves out means without any defined score"
     if changes:

@@ -18,7 +18,7 @@ from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, coded_scores_withou
 from salstats.stats.adjust import checked_procedure
 from salstats.stats.engine.equivalence import Margin, margin_bounds, tail_function
 from salstats.stats.engine.intervals import choose_interval
-from salstats.stats.engine.label_columns import holds_three_or_more_labels
+from salstats.stats.engine.label_columns import is_label_column_of_three_or_more
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.weighting import Weighting
@@ -130,7 +130,7 @@ def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tup
     """
     # warnings of doubtful scores are given once, with those of the analyses
     scores = _selected_rows(coded_scores_without_warnings(scores).frame, settings.only or {})
-    _check_scores_defined_and_not_mixed(scores)
+    _check_defined_one_dataset_model_and_unit(scores)
     if settings.margin is not None:
         margin_bounds(settings.margin, scores["metric"].unique())
     reference = _reference_or_human_if_present(scores, settings.reference)
@@ -195,7 +195,7 @@ def _reference_or_human_if_present(scores: pd.DataFrame, reference: str | None) 
     return reference
 
 
-def _check_scores_defined_and_not_mixed(scores: pd.DataFrame) -> None:
+def _check_defined_one_dataset_model_and_unit(scores: pd.DataFrame) -> None:
     """Raise where no score is defined, or where means would mix different populations or units.
 
     Scores must be of one data set and model, and those of a metric in one distance unit; no task may be named
@@ -239,7 +239,7 @@ def _check_scores_defined_and_not_mixed(scores: pd.DataFrame) -> None:
 def _resolve_covariates(scores: pd.DataFrame, covariates: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the named covariates, else all numeric columns that vary and are no key and no score."""
     if covariates is None:
-        return _default_covariates(scores)
+        return _numeric_case_covariates(scores)
     columns = (covariates,) if isinstance(covariates, str) else tuple(covariates)
     check_columns(scores, columns)
     for column in columns:
@@ -255,7 +255,7 @@ def _resolve_covariates(scores: pd.DataFrame, covariates: str | Sequence[str] | 
     return columns
 
 
-def _default_covariates(scores: pd.DataFrame) -> tuple[str, ...]:
+def _numeric_case_covariates(scores: pd.DataFrame) -> tuple[str, ...]:
     """Return the numeric columns that vary between cases and tasks, and are no key and no score."""
     keys = [column for column in ("case", "task") if column in scores.columns]
     rows_of_case = scores.groupby(keys, observed=True)
@@ -263,7 +263,7 @@ def _default_covariates(scores: pd.DataFrame) -> tuple[str, ...]:
     covariates = []
     for column in numeric.difference([*_NOT_COVARIATES, *_COVARIATES_BY_NAME], sort=False):
         values = scores[column].to_numpy(dtype=float, na_value=np.nan)
-        if holds_three_or_more_labels(column, values) or not has_several_values(scores, column):
+        if is_label_column_of_three_or_more(column, values) or not has_several_values(scores, column):
             continue
         # a column that varies within a case and task, such as a row number, describes neither
         if rows_of_case[column].nunique().max() <= 1:

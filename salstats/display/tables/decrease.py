@@ -41,15 +41,15 @@ from salstats.display.tables.reference_rows import (
 from salstats.display.text.format import capitalized, count_text, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
-    contrasts_with_pair_text_as_method,
     margin_mark_note,
     margin_marks,
+    pairs_as_methods_if_several_references,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
 from salstats.stats.engine.effect_sizes import RECORDS as EFFECT_SIZES
 from salstats.stats.engine.equivalence import sides_and_claims
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import count_missing_without_absent_findings
 
 #: More methods than this are not columns but groups of rows by default.
 _MAX_METHODS_IN_COLUMNS = 3
@@ -140,7 +140,7 @@ def table_decrease(  # noqa: C901
     names = Labels(labels, with_undefined.frame)
     if differences.only_non_missing_value("reference") is not None:
         names = names.with_references(differences.distinct_values("reference"))
-    contrasts = contrasts_with_pair_text_as_method(differences, names)
+    contrasts = pairs_as_methods_if_several_references(differences, names)
     frame = contrasts.frame
 
     metric_label = ""
@@ -488,7 +488,7 @@ def _are_all_scores_defined(contrasts: Estimates) -> bool:
     """Return whether the frame counts missing scores and has none, apart from those of absent findings."""
     if not contrasts.distinct_values("n_missing"):
         return False
-    return not (count_missing_without_absent(contrasts.frame) > 0).any()
+    return not (count_missing_without_absent_findings(contrasts.frame) > 0).any()
 
 
 def _smaller_is_better_and_negative_decrease_note(contrasts: Estimates, labels: Labels) -> str:

@@ -30,7 +30,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import count_missing_without_absent_findings
 
 #: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
 _REQUIRED_COLUMNS = (
@@ -135,7 +135,7 @@ def _summary_quantities(
     `metric_label` is the label of the only metric, "" if there are several.
     """
     frame = summaries.frame
-    rows = frame.assign(missing=count_missing_without_absent(frame)).to_dict("records")
+    rows = frame.assign(missing=count_missing_without_absent_findings(frame)).to_dict("records")
 
     def count_value(heading: str, column: str) -> TableQuantity:
         return TableQuantity(heading, [count_text(row[column]) for row in rows], "right")
@@ -172,7 +172,7 @@ def _summary_quantities(
 
 def _has_undefined_scores(summaries: Estimates) -> bool:
     """Return whether any score is undefined; those of absent findings do not count."""
-    n_missing = count_missing_without_absent(summaries.frame)
+    n_missing = count_missing_without_absent_findings(summaries.frame)
     return bool((n_missing > 0).any())
 
 

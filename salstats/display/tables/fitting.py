@@ -307,7 +307,7 @@ def _rearranged_column_headings(
     arrangement: Arrangement,
     labels: Mapping[LabelAxis, AxisLabels],
     sources: Mapping[tuple[_Position, _Position], _CellIndex],
-    shared_headings: Sequence[str],
+    headings_above_all: Sequence[str],
 ) -> list[TableColumn]:
     """Return the new columns, aligned as the column that their first cell comes from."""
     first_columns: dict[_Position, TableColumn] = {}
@@ -317,7 +317,7 @@ def _rearranged_column_headings(
     columns = []
     for position in sorted(first_columns):
         *outer, heading = _texts_at_position(labels, arrangement.columns, position)
-        spanners = (*shared_headings, *outer)
+        spanners = (*headings_above_all, *outer)
         if arrangement.columns == (LabelAxis.ROW,) and position[0] in foot_positions:
             # the columns were rows: those of the foot are no estimates, which the shared headings name
             spanners = ()

@@ -295,10 +295,10 @@ def quantity_table(
 
 
 def _quantity_columns(
-    grid: CellGrid, values: Sequence[TableQuantity], row_values: Sequence[TableQuantity]
+    grid: CellGrid, values: Sequence[TableQuantity], first_values: Sequence[TableQuantity]
 ) -> list[TableColumn]:
     """Return the columns of a table of values."""
-    columns = [TableColumn(value.heading, align=value.align) for value in row_values]
+    columns = [TableColumn(value.heading, align=value.align) for value in first_values]
     for headings in grid.column_labels:
         for value in values:
             if headings and len(values) == 1:

@@ -178,7 +178,7 @@ def models_to_columns(
     stand twice in one cell.
     """
     frame = estimates.frame
-    levels = _heading_texts_by_kind_name_and_grouping(estimates, column_keys, labels)
+    levels = _row_heading_texts_by_level(estimates, column_keys, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
     headings = _column_headings_by_frame_row(levels)
     formulas: list[str] = []
@@ -246,7 +246,7 @@ def _distinct_model_texts_in_label_order(
     return list(dict.fromkeys(grouping_texts[row] for row in rows))
 
 
-def _heading_texts_by_kind_name_and_grouping(
+def _row_heading_texts_by_level(
     estimates: Estimates, grouping_columns: Sequence[str], labels: Labels
 ) -> dict[str, list[str]]:
     """Return the heading text of each row by level, the outermost level first.

@@ -233,10 +233,10 @@ def dash_note(
     return f"{MISSING}, {' or '.join(meanings)}."
 
 
-def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) -> str:
+def constant_note(estimates: Estimates, constant_columns: Iterable[str], labels: Labels) -> str:
     """Return the names and values of grouping columns that have one value only."""
     texts = []
-    for column in columns:
+    for column in constant_columns:
         values = estimates.distinct_values(column)
         if values:
             texts.append(labels.column_and_value_text(column, values[0]))

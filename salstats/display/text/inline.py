@@ -22,7 +22,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import covariate_units_text_of_each_row
-from salstats.display.text.vocabulary import limits_name_without_level
+from salstats.display.text.vocabulary import limits_name_after_level
 
 
 def inline_text(
@@ -114,7 +114,7 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str 
 
 def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
     """Return the name of an interval before its limits: "95% CI ", or "CI " where its level is missing."""
-    name = journal.interval_prefix.replace("CI", limits_name_without_level([row.get("term")]))
+    name = journal.interval_prefix.replace("CI", limits_name_after_level([row.get("term")]))
     level = row.get("conf_level")
     if pd.isna(level):
         return name.removeprefix("{level}% ")

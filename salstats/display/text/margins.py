@@ -102,7 +102,7 @@ def margin_p_heading(estimates: Estimates) -> str:
     return "P, margin"
 
 
-def contrasts_with_pair_text_as_method(estimates: Estimates, labels: Labels) -> Estimates:
+def pairs_as_methods_if_several_references(estimates: Estimates, labels: Labels) -> Estimates:
     """Return contrasts in which each pair of method and reference is a method: "B − A" or "B vs A".
 
     Contrasts with one reference and other estimates stay as they are.

@@ -136,7 +136,7 @@ ABBREVIATIONS = {
 }
 
 
-def limits_name_without_level(terms: Iterable[object]) -> str:
+def limits_name_after_level(terms: Iterable[object]) -> str:
     """Return the name of limits as it follows their level: "CI", or "of replicates"."""
     if {str(term) for term in terms} <= _TERMS_WITH_REPLICATE_LIMITS:
         return "of replicates"

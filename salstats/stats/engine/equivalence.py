@@ -250,7 +250,7 @@ def margin_p_value(
 
 
 def margin_columns(
-    verdicts_without_margin: np.ndarray,
+    sides_to_extend: np.ndarray,
     metric_of_row: np.ndarray,
     margin_test: MarginTest,
     is_inside: NDArray[np.bool_],
@@ -260,7 +260,7 @@ def margin_columns(
 
     Parameters
     ----------
-    verdicts_without_margin : ndarray of str, shape (n_rows,)
+    sides_to_extend : ndarray of str, shape (n_rows,)
         Verdicts without a margin, of `SIDES`.
     metric_of_row : ndarray of str, shape (n_rows,)
         Metric of each estimate.
@@ -274,7 +274,7 @@ def margin_columns(
     claims = _claims_if_inside_margin(metric_of_row, margin_test.low, margin_test.high, score_sign)
     claims = np.where(is_inside, claims, "")
     return {
-        "verdict": verdict_texts(verdicts_without_margin, claims),
+        "verdict": verdict_texts(sides_to_extend, claims),
         "margin_low": margin_test.low,
         "margin_high": margin_test.high,
         "p_margin": margin_test.p_value,

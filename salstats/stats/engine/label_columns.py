@@ -24,7 +24,7 @@ _QUANTITIES = {"n", "num", "number", "count", "total", "mean", "median", "sd", "
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
-def holds_three_or_more_labels(column: str, values: np.ndarray) -> bool:
+def is_label_column_of_three_or_more(column: str, values: np.ndarray) -> bool:
     """Return True if the name of a column is one of labels and its values are three or more whole numbers.
 
     Two labels are no problem: the slope of a regression on them is their difference.
@@ -52,7 +52,7 @@ def _names_a_label_not_a_quantity(column: str) -> bool:
 def warn_of_labels_taken_as_numbers(values_by_column: Mapping[str, np.ndarray]) -> None:
     """Warn of columns of labels among the variables and covariates of a correlation, taken as numbers."""
     for column, values in values_by_column.items():
-        if holds_three_or_more_labels(column, values):
+        if is_label_column_of_three_or_more(column, values):
             outcome = next(name for name in values_by_column if name != column)
             warn(
                 f"{column!r} is taken as a number, though by its name it holds labels, which have no order",

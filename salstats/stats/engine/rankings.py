@@ -37,7 +37,7 @@ from salstats.stats.engine.replicates import replicate
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import MIN_RESAMPLED_UNITS
 from salstats.stats.engine.shared_cases import (
-    add_n_shared_and_cautions,
+    add_n_shared_by_methods_and_cautions,
     warn_and_add_caution_of_left_out_cases,
 )
 
@@ -169,7 +169,7 @@ def values_to_rank_methods_by(
         marked = warn_and_add_caution_of_left_out_cases(keys, codes, columns, remedy)
     else:
         remedy = Message(Setting("pairs", "complete"), " ranks them on the cases that all have")
-        marked = add_n_shared_and_cautions(keys, codes, columns, lambda: remedy)
+        marked = add_n_shared_by_methods_and_cautions(keys, codes, columns, lambda: remedy)
     n_units = (target.cells.counts > 0).sum(axis=0)
     _warn_of_few_units(n_units, group_codes, group_keys, units.name)
     return ValuesToRank(

@@ -181,7 +181,7 @@ def by_columns_per_observation_of_absent_finding(
     return rows[has_no_value.to_numpy()].drop_duplicates(observation_columns)[list(by)]
 
 
-def count_missing_without_absent(estimates: pd.DataFrame) -> np.ndarray:
+def count_missing_without_absent_findings(estimates: pd.DataFrame) -> np.ndarray:
     """Return the number of each estimate's missing scores, without absent findings; NaN if unknown."""
     n_missing = np.full(len(estimates), np.nan)
     if "n_missing" in estimates.columns:

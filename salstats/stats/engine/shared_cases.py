@@ -143,7 +143,7 @@ def own_shared_and_any_method_case_counts(
     )
 
 
-def add_n_shared_and_cautions(
+def add_n_shared_by_methods_and_cautions(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
@@ -222,7 +222,7 @@ def case_counts_by_set_of_grouping_columns(
     """Count the cases of methods for each block of rows of an estimates frame with the same grouping columns.
 
     The list is empty if there is only one method, or no column `case`. Parameters are those of
-    `add_n_shared_and_cautions`.
+    `add_n_shared_by_methods_and_cautions`.
     """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:

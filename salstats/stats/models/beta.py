@@ -9,9 +9,9 @@ from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_log_likelihood_with_expected_information,
-    checked_interior_mask,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
+    varying_interior_mask,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, Solution, qr_and_leverage
@@ -30,7 +30,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: boo
     2004;31:799-815. https://doi.org/10.1080/0266476042000214501
     """
     label = BETA.label
-    interior = checked_interior_mask(response, label)
+    interior = varying_interior_mask(response, label)
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]

@@ -27,7 +27,7 @@ class BoundaryProbabilitiesAndInteriorMean(NamedTuple):
     interior_mean: np.ndarray
 
 
-def checked_interior_mask(response: np.ndarray, model_label: str) -> NDArray[np.bool_]:
+def varying_interior_mask(response: np.ndarray, model_label: str) -> NDArray[np.bool_]:
     """Mask (n,) of the scores strictly between 0 and 1.
 
     NotEstimableError is raised if there are none or all are equal, which determines no precision.

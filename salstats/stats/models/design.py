@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from salstats.checks import check_numeric, object_numbers_to_numeric_dtype, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.stats.engine.label_columns import holds_three_or_more_labels
+from salstats.stats.engine.label_columns import is_label_column_of_three_or_more
 from salstats.stats.models.formulas import Factor, Formula, python_identifier
 
 MAX_COLUMNS = 2000
@@ -155,7 +155,7 @@ def warn_of_numeric_identifiers(formula: Formula, variables: Variables) -> None:
     for factor in factors:
         if is_categorical(factor, variables):
             continue
-        if holds_three_or_more_labels(factor.name, variables[factor.columns[0]].values):
+        if is_label_column_of_three_or_more(factor.name, variables[factor.columns[0]].values):
             name = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
             warn(
                 "'",

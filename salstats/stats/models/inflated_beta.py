@@ -9,12 +9,12 @@ from scipy import special
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_log_likelihood_with_expected_information,
-    checked_interior_mask,
     full_predictors,
     likelihood_of_present_predictors,
     mean_of_present_predictors,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
+    varying_interior_mask,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import (
@@ -51,7 +51,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, has_intercept: bool)
     https://doi.org/10.1007/s00362-008-0125-4
     """
     label = INFLATED_BETA.label
-    interior = checked_interior_mask(response, label)
+    interior = varying_interior_mask(response, label)
     if len(estimable_column_positions(matrix[interior])) < matrix.shape[1]:
         raise NotEstimableError(
             f"the {label} model needs scores strictly between 0 and 1 that determine all coefficients"

@@ -7,12 +7,12 @@ from scipy import special
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_log_likelihood_with_expected_information,
-    checked_interior_mask,
     full_predictors,
     likelihood_of_present_predictors,
     mean_of_present_predictors,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
+    varying_interior_mask,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, NotEstimableError, Solution
@@ -41,7 +41,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, has_intercept: bool) 
     and upper bounds. Political Analysis 2023;31:519-536. https://doi.org/10.1017/pan.2022.20
     """
     label = ORDERED_BETA.label
-    interior = checked_interior_mask(response, label)
+    interior = varying_interior_mask(response, label)
     if terms_separate_outcomes(matrix, response):
         raise NotEstimableError(f"the {label} model has no finite estimates, terms separate zeros and ones")
     present_columns = [_ETA]

@@ -317,7 +317,7 @@ def coefficient_rows(
     check_level(level)
     checked_procedure(adjust, "adjust")
     if exponentiate:
-        _warn_if_exponentiated_off_log_scale(fitted)
+        _warn_if_exponentiated_without_log_response(fitted)
     notes = fitted.inference_notes.copy()
     tables = []
     rows_by_caution: dict[Caution, list[int]] = {}
@@ -415,7 +415,7 @@ def _n_linear_predictors(model: Model) -> int:
     return len(model.solution.predictor_names)
 
 
-def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
+def _warn_if_exponentiated_without_log_response(fitted: Fitted) -> None:
     """Warn if exponentiated coefficients are not ratios, since the left side is not on a log scale."""
     if not fitted.family.is_linear:
         return

@@ -108,13 +108,13 @@ def anova_table(
         ms_within=float((residuals**2).sum() / df_within),
         df_within=df_within,
         var=float(np.diag(covariance).mean()),
-        cov1=_mean_of_masked_covariances(covariance, same_reader & ~same_method),
-        cov2=_mean_of_masked_covariances(covariance, same_method & ~same_reader),
-        cov3=_mean_of_masked_covariances(covariance, ~same_method & ~same_reader),
+        cov1=_mean_of_masked_covariances_or_nan(covariance, same_reader & ~same_method),
+        cov2=_mean_of_masked_covariances_or_nan(covariance, same_method & ~same_reader),
+        cov3=_mean_of_masked_covariances_or_nan(covariance, ~same_method & ~same_reader),
     )
 
 
-def _mean_of_masked_covariances(covariance: np.ndarray, cells: NDArray[np.bool_]) -> float:
+def _mean_of_masked_covariances_or_nan(covariance: np.ndarray, cells: NDArray[np.bool_]) -> float:
     """Mean of the covariances where `cells` (n_cells, n_cells) is true, NaN if it is nowhere."""
     if not cells.any():
         return np.nan

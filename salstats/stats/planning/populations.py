@@ -93,7 +93,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     _check_effect_is_possible(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
         moved = MovedPilot(pilot, _flip_probabilities_of_pairs(pilot, target_mean))
-        return replace(moved, shared_score_flip_chance=_chance_that_unit_shares_score_flips(moved))
+        return replace(moved, shared_score_flip_chance=_chance_that_unit_flips_scores_together(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
     residual = residual - residual[pilot.is_complete_pair].mean()
@@ -121,7 +121,7 @@ def _flip_probabilities_of_pairs(pilot: Pilot, target_mean: float) -> np.ndarray
     return np.zeros_like(pilot.method_scores)
 
 
-def _chance_that_unit_shares_score_flips(moved: MovedPilot) -> float:
+def _chance_that_unit_flips_scores_together(moved: MovedPilot) -> float:
     """Chance of a shared flip that gives the moved differences the design effect of the pilot's, from 0 to 1.
 
     A design effect is the sum of squared sums of units over the sum of squares of pairs. The moved one is

@@ -314,7 +314,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         return MrxaiData(tool_comparison(study, score_data(study, options), options))
 
     met = needs_met([series.method for series in study.series], options)
-    return OpenedStudy(_chosen_items(options), frozenset({FILES, *met}), load)
+    return OpenedStudy(_comparison_and_any_simulation_items(options), frozenset({FILES, *met}), load)
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
@@ -325,10 +325,10 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     def load() -> MrxaiData:
         return MrxaiData(tool_comparison(study=None, scores=scores, options=options))
 
-    return OpenedStudy(_chosen_items(options), frozenset(met), load)
+    return OpenedStudy(_comparison_and_any_simulation_items(options), frozenset(met), load)
 
 
-def _chosen_items(options: argparse.Namespace) -> list[StudyItem]:
+def _comparison_and_any_simulation_items(options: argparse.Namespace) -> list[StudyItem]:
     """Return the items of the comparison, after the simulations where the options name these."""
     items = list(COMPARISON_ITEMS)
     if options.as_published:

@@ -25,7 +25,7 @@ from salstats.studies.saporta2022.file_scoring import (
     score_and_tune,
 )
 from salstats.studies.saporta2022.localisation import (
-    auroc_by_model_and_task,
+    classifier_auroc_by_model_and_task,
     decreases_from_people,
     difference_of_otsu_and_tuned,
     ensemble_and_checkpoints,
@@ -181,7 +181,8 @@ ITEMS = (
               needs=(FULL_PROBABILITIES,), part_needs=(FULL_SLICE,), printed=TABLE_3),
     StudyItem("extended_data_9", "Extended Data 9: confidence and hits",
               partial(localisation_regressed_on_confidence, metric="hit"), needs=(PROBABILITIES, HITS)),
-    StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", auroc_by_model_and_task,
+    StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers",
+              classifier_auroc_by_model_and_task,
               needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL_CASES, printed=TABLE_S1),
     StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them",
               bootstrap_replicates_of_iou_and_hits),

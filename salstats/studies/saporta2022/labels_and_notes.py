@@ -35,7 +35,7 @@ _SHORT_NAMES = {
 }
 
 
-def printed_names_of_keys(key_values: Iterable[object]) -> list[str]:
+def printed_names_of_shown_keys(key_values: Iterable[object]) -> list[str]:
     """Write values of key columns, such as metrics and tasks, as in print.
 
     Missing values and the terms of means and decreases are left out.

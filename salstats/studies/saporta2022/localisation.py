@@ -326,7 +326,7 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
     )
 
 
-def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
+def classifier_auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
     """Supplementary Table S1: the AUROC of each model and task; None where no task has both labels."""
     rows = rows_of_first_trainings(frames.uncut)
     rows = rows[rows["method"] != HUMAN]

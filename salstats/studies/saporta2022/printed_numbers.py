@@ -269,7 +269,7 @@ def _full_slice_means_2021() -> pd.DataFrame:
     return table.assign(metric="iou")
 
 
-def _has_printed_full_slice(frame: pd.DataFrame) -> bool:
+def _full_slice_counts_equal_printed(frame: pd.DataFrame) -> bool:
     """Tell whether people are there, and the main method has as many scores on the full slice as in print."""
     rows = _rename_only_saliency_method_to_gradcam(frame)
     rows = rows[(rows["method"] == PRINTED_METHOD) & (rows["task"] != AVERAGE)]
@@ -280,7 +280,7 @@ def _has_printed_full_slice(frame: pd.DataFrame) -> bool:
 FULL_SLICE_2021 = PrintedNumbers(
     _full_slice_means_2021,
     _MEAN_KEYS,
-    applies=_has_printed_full_slice,
+    applies=_full_slice_counts_equal_printed,
     select=_rename_only_saliency_method_to_gradcam,
     exact=_never_exact,
     source=MARCH_2021,

@@ -174,7 +174,7 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
                 column="slice",
             )
     if true_positives.empty:
-        true_positives = _slice_of_cases_with_any_finding(full)
+        true_positives = _true_positive_slice_of_full(full)
     true_positives = _with_reasons_of_undefined_scores(true_positives, is_full_slice=False)
     features = finding_labels_and_features_by_case(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
@@ -373,7 +373,7 @@ def _rows_of_slice_default_true_positive(scores: pd.DataFrame, name: str) -> pd.
     return scores[slices == name].reset_index(drop=True)
 
 
-def _slice_of_cases_with_any_finding(full_slice: pd.DataFrame) -> pd.DataFrame:
+def _true_positive_slice_of_full(full_slice: pd.DataFrame) -> pd.DataFrame:
     """Make the true-positive slice from the full one: the cases with a finding in any task."""
     if not {"tp", "fp", "fn"} <= set(full_slice):
         raise ColumnError(

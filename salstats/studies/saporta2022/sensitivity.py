@@ -23,7 +23,7 @@ from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     end_of_note_on_choice_of_cutoffs,
     feature_name,
-    printed_names_of_keys,
+    printed_names_of_shown_keys,
 )
 from salstats.studies.saporta2022.study_frames import (
     FEATURES,
@@ -163,7 +163,7 @@ def published_beside_clustered(frames: StudyFrames) -> ItemResult:
     key_columns = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     stub = []
     for keys in rows[key_columns].itertuples(index=False):
-        distinct_names = dict.fromkeys(printed_names_of_keys(keys))
+        distinct_names = dict.fromkeys(printed_names_of_shown_keys(keys))
         stub.append(_capitalized(" · ".join(distinct_names)))
     choices_shown = (_PUBLISHED_CHOICE, replace(_OTHER_CHOICE, heading="Patients as clusters"))
     is_percent = rows["item"] == "Extended Data 5-6"
@@ -193,7 +193,7 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     groups = (rows["row"] + ". " + rows["question"]).tolist()
     stub = []
     for row in rows.to_dict("records"):
-        names = ", ".join(printed_names_of_keys(row["keys"]))
+        names = ", ".join(printed_names_of_shown_keys(row["keys"]))
         stub.append(f"{_capitalized(row['quantity'])}: {names}")
     choices_shown = (_PUBLISHED_CHOICE, _CLUSTERED_CHOICE, _OTHER_CHOICE)
     is_percent = rows["quantity"] == _DECREASE

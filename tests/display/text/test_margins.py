@@ -8,10 +8,10 @@ from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
     MARGIN_MARK,
-    contrasts_with_pair_text_as_method,
     margin_mark_note,
     margin_marks,
     margin_p_heading,
+    pairs_as_methods_if_several_references,
 )
 
 
@@ -76,12 +76,14 @@ def test_marks_stand_where_something_was_shown():
 def test_pairs_are_methods_in_the_order_of_labels():
     pairs = pd.DataFrame({"method": ["b", "c", "c"], "reference": ["a", "a", "b"], "term": "difference"})
     labels = Labels({"method": ["c", "b", "a"], "a": "A"}, pairs)
-    named = contrasts_with_pair_text_as_method(read(pairs), labels).frame
+    named = pairs_as_methods_if_several_references(read(pairs), labels).frame
     assert named["method"].tolist() == ["b − A", "c − A", "c − b"]
     assert list(named["method"].cat.categories) == ["c − A", "b − A", "c − b"]
     assert named["method"].cat.ordered
     assert "reference" not in named
-    of_ratios = contrasts_with_pair_text_as_method(read(pairs.assign(term="percent_decrease")), labels).frame
+    of_ratios = pairs_as_methods_if_several_references(
+        read(pairs.assign(term="percent_decrease")), labels
+    ).frame
     assert of_ratios["method"].iloc[0] == "b vs A"
 
 
@@ -90,4 +92,4 @@ def test_one_reference_and_models_stay_as_they_are():
     gaps = pd.DataFrame({"method": ["b", "c"], "reference": ["a", "d"], "term": "prob"})
     for rows in (one, gaps):
         given = read(rows)
-        assert contrasts_with_pair_text_as_method(given, Labels()) is given
+        assert pairs_as_methods_if_several_references(given, Labels()) is given

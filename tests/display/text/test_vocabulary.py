@@ -8,7 +8,7 @@ from salstats.display.text.vocabulary import (
     INFERENCE_SENTENCES,
     TERMS,
     inference_population_sentence,
-    limits_name_without_level,
+    limits_name_after_level,
     method_label_in_sentence,
 )
 from salstats.stats.engine.fixed_factors import THESE_READERS
@@ -18,7 +18,7 @@ from salstats.stats.engine.fixed_factors import THESE_READERS
     ("terms", "name"), [(["rank"], "of replicates"), (["mean"], "CI"), (["rank", "mean"], "CI")]
 )
 def test_limits_of_ranks_alone_are_no_confidence_interval(terms, name):
-    assert limits_name_without_level(terms) == name
+    assert limits_name_after_level(terms) == name
 
 
 def test_populations_are_named_where_all_estimates_have_the_same_kind():

@@ -9,7 +9,7 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.errors import Call, Setting
-from salstats.stats.engine.label_columns import holds_three_or_more_labels
+from salstats.stats.engine.label_columns import is_label_column_of_three_or_more
 
 LABELS = [
     "site", "hospital", "centre", "center", "patient", "reader", "scanner", "fold", "seed", "model", "batch",
@@ -25,17 +25,17 @@ QUANTITIES = [
 
 @pytest.mark.parametrize("column", LABELS)
 def test_a_name_of_labels(column):
-    assert holds_three_or_more_labels(column, np.array([1.0, 2, 3, np.nan]))
+    assert is_label_column_of_three_or_more(column, np.array([1.0, 2, 3, np.nan]))
 
 
 @pytest.mark.parametrize("column", QUANTITIES)
 def test_a_name_of_a_quantity(column):
-    assert not holds_three_or_more_labels(column, np.array([1.0, 2, 3]))
+    assert not is_label_column_of_three_or_more(column, np.array([1.0, 2, 3]))
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [0.5, 1.5, 2.5], [np.nan, 1.0, 2.0]])
 def test_two_labels_and_fractions_are_numbers(values):
-    assert not holds_three_or_more_labels("site", np.array(values))
+    assert not is_label_column_of_three_or_more("site", np.array(values))
 
 
 @pytest.fixture

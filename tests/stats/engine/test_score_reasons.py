@@ -12,7 +12,7 @@ from salstats.display.facts import count_sentence
 from salstats.display.report.case_counts import n_undefined_scores_by_reason_and_n_absent
 from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
-    count_missing_without_absent,
+    count_missing_without_absent_findings,
     human_label_column_if_one_label,
     metric_option_columns_several_where_mixed,
 )
@@ -61,7 +61,7 @@ def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, 
     times = np.where(found["task"].isin(["Average", "Overall"]), 2, 1)
     assert found["n_missing"].tolist() == (times * (ABSENT + EMPTY)).tolist()
     assert found["n_absent"].tolist() == (times * ABSENT).tolist()
-    assert count_missing_without_absent(found).tolist() == (times * EMPTY).tolist()
+    assert count_missing_without_absent_findings(found).tolist() == (times * EMPTY).tolist()
     noun = count.rpartition(" ")[2]
     assert count in count_sentence(read_estimates(found, required_columns=()), missing_adjective=noun)
 

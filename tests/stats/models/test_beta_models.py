@@ -8,12 +8,12 @@ from tests_support import raises
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
     beta_log_likelihood_with_expected_information,
-    checked_interior_mask,
     full_predictors,
     likelihood_of_present_predictors,
     mean_of_present_predictors,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
+    varying_interior_mask,
 )
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.fisher_scoring import Maximum
@@ -31,14 +31,14 @@ def _log_density(score, logit_mean, log_precision):
 
 
 def test_scores_of_0_and_1_are_not_interior():
-    np.testing.assert_array_equal(checked_interior_mask(SCORES, "beta"), INTERIOR)
+    np.testing.assert_array_equal(varying_interior_mask(SCORES, "beta"), INTERIOR)
 
 
 def test_interior_scores_must_exist_and_differ():
     with raises(NotEstimableError, value=None):
-        checked_interior_mask(np.array([0.0, 1.0, 1.0]), "beta")
+        varying_interior_mask(np.array([0.0, 1.0, 1.0]), "beta")
     with raises(NotEstimableError, value=0.4):
-        checked_interior_mask(np.array([0.0, 0.4, 0.4]), "beta")
+        varying_interior_mask(np.array([0.0, 0.4, 0.4]), "beta")
 
 
 def test_likelihood_and_its_derivatives_are_those_of_the_beta_distribution():

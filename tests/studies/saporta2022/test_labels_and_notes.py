@@ -12,7 +12,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     few_patients_note_ending,
     full_slice_text_with_cutoff_source,
     labels_with,
-    printed_names_of_keys,
+    printed_names_of_shown_keys,
     published_inference_or_smallest_p_note,
     standard_error_note,
 )
@@ -36,7 +36,7 @@ def test_labels_of_an_item_stand_beside_those_of_the_study():
 
 def test_names_in_print_leave_out_missing_values_and_means():
     values = ["iou", "gradcam", "area_ratio", "mean", "percent_decrease", None, float("nan"), "prob"]
-    assert printed_names_of_keys(values) == [
+    assert printed_names_of_shown_keys(values) == [
         "IoU",
         "Grad-CAM",
         LABELS.column("area_ratio"),

@@ -12,8 +12,8 @@ from tests_support import raises
 
 from salstats.errors import ColumnError
 from salstats.studies.saporta2022.localisation import (
-    auroc_by_model_and_task,
     auroc_by_task_or_none,
+    classifier_auroc_by_model_and_task,
     ensemble_and_checkpoints,
     figure_2_means_of_main_and_people,
     mean_iou_on_full_slice,
@@ -204,7 +204,7 @@ def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(d
     pd.testing.assert_series_equal(known.drop("Average"), got["estimate"], check_names=False, check_like=True)
     without = replace(own, uncut=drawn_frames.uncut.drop(columns="patient"))
     with raises(ColumnError, option="views", value="max", column="patient"):
-        auroc_by_model_and_task(without)
+        classifier_auroc_by_model_and_task(without)
 
 
 def test_table_1_says_which_tasks_have_few_patients(drawn_frames, make):
@@ -317,8 +317,11 @@ def test_an_auroc_needs_probabilities_and_labels_of_both_kinds(one_task, lacking
     assert auroc_by_task_or_none(replace(one_task, available=one_task.available - {lacking})) is None
     positive = one_task.uncut[one_task.uncut["label"] == 1]
     assert auroc_by_task_or_none(replace(one_task, uncut=positive)) is None
-    assert auroc_by_model_and_task(replace(one_task, uncut=positive)) is None
-    assert auroc_by_model_and_task(replace(one_task, uncut=one_task.uncut.drop(columns="label"))) is None
+    assert classifier_auroc_by_model_and_task(replace(one_task, uncut=positive)) is None
+    assert (
+        classifier_auroc_by_model_and_task(replace(one_task, uncut=one_task.uncut.drop(columns="label")))
+        is None
+    )
 
 
 def test_the_note_of_tuned_thresholds_says_where_they_come_from_and_what_is_smoothed(one_task):

@@ -260,7 +260,7 @@ def prepared_drawing(
     )
 
 
-def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
+def no_effect_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
     guides = drawing.frame[["panel"]]
     if drawing.defined_estimates.distinct_values("metric"):

@@ -57,7 +57,7 @@ def outline_rows(picture_table: pd.DataFrame, placed: Sequence[PlacedPicture]) -
         for kind, outlines in picture.content.outlines.items():
             points, line_numbers = points_with_line_numbers(outlines)
             line_names = [f"{number} {kind} {line_number}" for line_number in line_numbers]
-            frames.append(_points_on_sheet(picture_table, number, points, kind=kind, line=line_names))
+            frames.append(_xy_on_sheet(picture_table, number, points, kind=kind, line=line_names))
     return _concat_kinds(frames, list(_LINES))
 
 
@@ -72,11 +72,11 @@ def mark_rows(picture_table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> p
             # rows from 0 to the height of the image, columns to its width
             is_inside = ((points >= 0) & (points <= picture.content.shape)).all(axis=1)
             if is_inside.any():
-                frames.append(_points_on_sheet(picture_table, number, points[is_inside], kind=kind))
+                frames.append(_xy_on_sheet(picture_table, number, points[is_inside], kind=kind))
     return _concat_kinds(frames, list(_MARKS))
 
 
-def _points_on_sheet(
+def _xy_on_sheet(
     picture_table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any
 ) -> pd.DataFrame:
     """Return the positions in mm of points (row, col) of a picture: `x`, `y` and further columns."""

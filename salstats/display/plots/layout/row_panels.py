@@ -259,7 +259,7 @@ class PanelTitles(NamedTuple):
     n_columns: int
 
 
-def panel_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
+def panel_and_axis_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
     """Return the titles of the panels of a figure, the categories of `panel`.
 
     The title of a single panel becomes the title of its axis. By default two panels stand side by side, or

@@ -11,10 +11,10 @@ from salstats.display.plots.layout.estimate_drawing import (
     are_in_drawn_panels,
     check_drawable,
     chosen_or_recorded_references,
-    guide_lines,
     labels_of_panel_titles,
     margin_lines,
     metric_title_texts,
+    no_effect_lines,
     only_varying_column,
     prepared_drawing,
     quantity_label,
@@ -128,7 +128,7 @@ def test_a_further_column_is_in_the_titles_of_panels_and_each_has_its_line():
     assert set(drawing.frame["panel"]) == {
         f"{model}, {metric}" for model in "ab" for metric in ("Mean IoU", "Mean AUC")
     }
-    guides = guide_lines(drawing, "mean").set_index("panel")["guide"]
+    guides = no_effect_lines(drawing, "mean").set_index("panel")["guide"]
     assert {panel.partition(", ")[2]: guide for panel, guide in guides.items()} == {
         "Mean IoU": 0.0,
         "Mean AUC": 0.5,
@@ -166,7 +166,7 @@ def test_rows_of_a_metric_without_estimates_are_not_in_the_panel_of_the_other():
     drawing = prepared_drawing(read_estimates(frame), None)
     assert set(drawing.frame["metric"]) == {"iou"}
     # the line at chance of the AUC, 0.5, would stand among scores of IoU
-    assert guide_lines(drawing, "mean")["guide"].tolist() == [0.0]
+    assert no_effect_lines(drawing, "mean")["guide"].tolist() == [0.0]
 
 
 def test_a_single_metric_is_in_the_titles_of_contrasts_and_of_panels_of_another_column_only():
@@ -200,10 +200,10 @@ def test_other_grouping_columns_are_rows_where_there_are_no_tasks_and_two_rows_o
     only_metrics = estimates(methods=["lime"], tasks=["Edema"]).drop(columns=["method", "task"])
     drawing = prepared_drawing(read_estimates(only_metrics), None)
     assert (drawing.row_column, drawing.methods, drawing.dodges) == (None, {}, False)
-    guides = guide_lines(drawing, "median")
+    guides = no_effect_lines(drawing, "median")
     assert guides.empty
     without_metric = prepared_drawing(read_estimates(only_metrics.drop(columns="metric").head(1)), None)
-    assert guide_lines(without_metric, "difference")["guide"].tolist() == [0.0]
+    assert no_effect_lines(without_metric, "difference")["guide"].tolist() == [0.0]
     with raises(SalstatsError, rows=(8,)):
         prepared_drawing(read_estimates(pd.concat([estimates(), estimates().head(1)])), None)
 

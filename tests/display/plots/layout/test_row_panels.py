@@ -13,8 +13,8 @@ from salstats.display.plots.layout.figure_rows import PlacedRows, row_layout
 from salstats.display.plots.layout.row_panels import (
     default_figure_width,
     fitting_rows_with_fewest_broken_words,
+    panel_and_axis_titles,
     panel_fits,
-    panel_titles,
     row_figure,
     row_panels,
 )
@@ -26,7 +26,7 @@ ROWS = row_layout(["a", "b"], ["Edema", "Nodule"])
 
 
 def titles_of(n, n_columns=None):
-    return panel_titles(pd.Series(pd.Categorical([f"t{i}" for i in range(n)])), n_columns)
+    return panel_and_axis_titles(pd.Series(pd.Categorical([f"t{i}" for i in range(n)])), n_columns)
 
 
 @pytest.mark.parametrize(("n", "n_columns"), [(2, 2), (3, 3), (4, 2), (5, 2)])
