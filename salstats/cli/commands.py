@@ -13,7 +13,7 @@ from typing import Any
 from salstats.cli import runs
 from salstats.cli.display_kinds import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.option_help import DISPLAY, FILES, MODELS, PLANNING, SCORING, STATISTICS
-from salstats.cli.signatures import RARE, Option, argument, option, options_of
+from salstats.cli.signatures import RARE, Option, argument, keyword_options_of, option
 from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, CommandRun, Source, read_frame_of_earlier_command
 from salstats.display.tables.file_formats import TABLE_SUFFIXES
 
@@ -561,7 +561,7 @@ def command_arguments_and_options(command: Command, function: Callable[..., Any]
     function_options = []
     # All options of `read` are options for reading, which its source adds.
     if command.name != "read":
-        function_options = options_of(
+        function_options = keyword_options_of(
             function,
             texts=texts,
             choices=_interval_choices(command),

@@ -86,8 +86,8 @@ def curves(
     from salstats.files.frame_files import check_output, write_frame
     from salstats.stats.engine.cautions import add_score_cautions_by_metric
 
-    chosen_metrics = split(metrics) or list(_METRICS)
-    for metric in chosen_metrics:
+    checked_metrics = split(metrics) or list(_METRICS)
+    for metric in checked_metrics:
         check_choice(metric, _METRICS, "metrics")
     if tasks and ":" in network:
         raise typer.BadParameter(
@@ -120,7 +120,7 @@ def curves(
         options["batch_size"] = whole_number(batch_size, "--batch-size")
     model = network_options.network(network)
     # The functions that measure the curves have the names of the metrics.
-    frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in chosen_metrics]
+    frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in checked_metrics]
     all_curves = pd.concat(frames, ignore_index=True)
     areas = explain.curve_scores(all_curves)
     if points is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from salstats.cli.option_help import DISPLAY, FILES
-from salstats.cli.signatures import RARE, Option, flag_word, option, options_of
+from salstats.cli.signatures import RARE, Option, flag_word, keyword_options_of, option
 from salstats.cli.sources import TEXT_OPTIONS, CommandRun, Source, read_written_frame
 from salstats.cli.spinner import spinner
 
@@ -62,7 +62,7 @@ class DisplayKinds:
         # the option of each kind, by the name of the parameter
         options_by_name: dict[str, dict[str, Option]] = {}
         for kind, function in functions.items():
-            options_of_kind = options_of(
+            options_of_kind = keyword_options_of(
                 function,
                 texts=DISPLAY,
                 omit=self.omit,
@@ -78,7 +78,7 @@ class DisplayKinds:
                 first_option.typer_info.help = _help_by_kind(options_by_kind)
                 first_option.typer_info.rich_help_panel = RARE
             options.append(first_option)
-        for reader_option in options_of(ss.read_data, texts=FILES, panel="Reading the file"):
+        for reader_option in keyword_options_of(ss.read_data, texts=FILES, panel="Reading the file"):
             if reader_option.name in TEXT_OPTIONS:
                 options.append(reader_option)
         return options
@@ -229,7 +229,7 @@ def run_table(run: CommandRun, source: Source) -> None:
         return
     is_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal else None
-    print(plain_text(table_rows(table), width, escapes=is_terminal))
+    print(plain_text(table_rows(table), width, with_terminal_styles=is_terminal))
 
 
 def run_plot(run: CommandRun, source: Source) -> None:

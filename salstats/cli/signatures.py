@@ -154,7 +154,7 @@ def keyword_arguments(options: Iterable[Option], typed: Mapping[str, Any]) -> di
     return arguments
 
 
-def options_of(
+def keyword_options_of(
     function: Callable[..., Any],
     *,
     texts: Mapping[str, str],

@@ -10,7 +10,7 @@ import typer
 
 from salstats.cli.option_help import FILES, STUDIES
 from salstats.cli.option_values import split
-from salstats.cli.signatures import Option, option, options_of
+from salstats.cli.signatures import Option, keyword_options_of, option
 from salstats.cli.spinner import spinner
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _score_reading_options() -> list[Option]:
     options = [replace(also, convert=split)]
     conversions = {"sep": _separator, "na": _missing_values}
     flag_words = {"columns": "score"}
-    for reader_option in options_of(ss.read_scores, texts=FILES, flag_words=flag_words, panel=panel):
+    for reader_option in keyword_options_of(ss.read_scores, texts=FILES, flag_words=flag_words, panel=panel):
         convert = conversions.get(reader_option.name, reader_option.convert)
         options.append(replace(reader_option, convert=convert))
     return options
@@ -173,7 +173,7 @@ def _study_options() -> list[Option]:
     for format_name, record in FORMATS.items():
         parameters = inspect.signature(record.read).parameters
         # The functions behind the commands have options of the names in `omit`, whose flags these are.
-        for reader_option in options_of(
+        for reader_option in keyword_options_of(
             record.read,
             texts=STUDIES,
             omit=("threshold", "shares", "rng", "without_truth"),
@@ -193,7 +193,7 @@ def _gaze_options() -> list[Option]:
     """Make the options for reading recordings."""
     import salstats as ss
 
-    return options_of(ss.read_gaze, texts=STUDIES, panel="Reading the recordings")
+    return keyword_options_of(ss.read_gaze, texts=STUDIES, panel="Reading the recordings")
 
 
 def read_frame_of_earlier_command(run: CommandRun) -> "pd.DataFrame":

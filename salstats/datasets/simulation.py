@@ -437,7 +437,7 @@ def _checked_task_shifts(
     return shifts
 
 
-def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> None:
+def _check_model(model: ScoreModel, name: str, task_shifts: Mapping[str, float]) -> None:
     """Raise ValueRangeError if a parameter is out of range, or a mean could leave (0, 1)."""
     unknown = set(model.slopes) - set(COVARIATES)
     if unknown:
@@ -468,8 +468,8 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
             value=getattr(model, invalid_parameters[0]),
         )
     # lowest and highest mean of a score: every term at its smallest and at its largest
-    low = model.mean + min(shifts.values()) - model.patient
-    high = model.mean + max(shifts.values()) + model.patient
+    low = model.mean + min(task_shifts.values()) - model.patient
+    high = model.mean + max(task_shifts.values()) + model.patient
     for covariate, slope in model.slopes.items():
         bounds = _RANGES[covariate]
         effects = (slope * (bounds.low - bounds.mean), slope * (bounds.high - bounds.mean))

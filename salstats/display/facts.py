@@ -589,12 +589,12 @@ def _test_name_with_replicates(tested: Estimates, test: str) -> str:
     return record.label
 
 
-def adjustment_text(estimates: Estimates) -> str:
+def adjustment_text(adjusted_estimates: Estimates) -> str:
     """Return the procedure by which P values were adjusted, and the tests of a family: "Holm, 24 tests"."""
     texts = []
-    if estimates.adjustment_procedure is not None:
-        texts.append(procedure_name(estimates.adjustment_procedure))
-    sizes = np.unique(estimates.non_missing_numbers("n_tests"))
+    if adjusted_estimates.adjustment_procedure is not None:
+        texts.append(procedure_name(adjusted_estimates.adjustment_procedure))
+    sizes = np.unique(adjusted_estimates.non_missing_numbers("n_tests"))
     if len(sizes) == 1:
         texts.append(counted(sizes[0], "test"))
     elif len(sizes) == 2:

@@ -201,7 +201,7 @@ def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) 
     return np.where(is_reversed[:, None, None], -components, components)
 
 
-def _signed_maps_of_weighted_channels(
+def _joined_signed_maps_of_weighted_channels(
     channel_weights: Callable[[Request, _Activations, str, int], np.ndarray], request: Request
 ) -> torch.Tensor:
     """Make the maps, negative values kept, of a method that weighs channels by passes for all targets.
@@ -325,8 +325,8 @@ def _single_copy_suffices(
     return bool((outputs - outputs_of_copy_per_channel).abs().max() <= _AGREEMENT * largest_change)
 
 
-run_scorecam = partial(_signed_maps_of_weighted_channels, _scorecam_weights_by_target)
-run_ablationcam = partial(_signed_maps_of_weighted_channels, _ablationcam_weights_by_target)
+run_scorecam = partial(_joined_signed_maps_of_weighted_channels, _scorecam_weights_by_target)
+run_ablationcam = partial(_joined_signed_maps_of_weighted_channels, _ablationcam_weights_by_target)
 
 #: Activations of a layer for each image, with all channels, (b, channels, m, k).
 LayerActivationsByImage = torch.Tensor

@@ -106,7 +106,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     option_columns = [column for column in _OPTION_TEXTS if column in curves.columns]
     if option_columns:
         option_rows = first_points[option_columns].to_dict("records")
-        scores["curve_options"] = [_curve_options_text(row) for row in option_rows]
+        scores["curve_options"] = [_curve_options_in_words(row) for row in option_rows]
     shows_much = np.zeros(len(scores), dtype=bool)
     for metric, has_metric in (("insertion", is_insertion), ("deletion", ~is_insertion)):
         if _warn_if_baseline_shows_much(metric, blank_prob[has_metric], whole_prob[has_metric]):
@@ -119,7 +119,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     return scores.iloc[np.argsort(first_row)].reset_index(drop=True)
 
 
-def _curve_options_text(options: Mapping[Any, Any]) -> str:
+def _curve_options_in_words(options: Mapping[Any, Any]) -> str:
     """Return the options of a curve, by column, in words."""
     texts = []
     for column, value in options.items():

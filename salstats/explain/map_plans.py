@@ -254,7 +254,7 @@ def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
     SalstatsError if a case and task has two different labels, or if labels are given for other tasks only.
     """
     label_by_pair: dict[tuple[str, str], float] = {}
-    for key, label in _label_items(labels):
+    for key, label in _case_task_and_label_pairs(labels):
         if not isinstance(key, tuple) or len(key) != 2:
             raise SalstatsError(Setting("labels"), f": key {key!r} must be (case, task)", value=key)
         case = str(key[0])
@@ -280,7 +280,7 @@ def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
     return label_by_pair
 
 
-def _label_items(labels: Any) -> list[tuple[Any, Any]]:
+def _case_task_and_label_pairs(labels: Any) -> list[tuple[Any, Any]]:
     """Return labels as pairs of (case, task) and label."""
     if not isinstance(labels, pd.DataFrame):
         return list(dict(labels or {}).items())

@@ -126,7 +126,7 @@ class Network:
             raise
         # the user's own code may raise any error
         except Exception as error:
-            function = _name_of_function(self.load)
+            function = _qualified_call_or_load(self.load)
             raise SalstatsError(
                 f"network {str(self)!r}: {function} raised {type(error).__name__}: {error}",
                 hint="called by itself in Python it shows the line",
@@ -192,7 +192,7 @@ class Network:
         return total.hexdigest()[:16]
 
 
-def _name_of_function(function: Callable[[], Any]) -> str:
+def _qualified_call_or_load(function: Callable[[], Any]) -> str:
     """Return the module and name of a function, or `load()` for an object without a name."""
     name = getattr(function, "__qualname__", None)
     if name is None:

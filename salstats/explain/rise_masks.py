@@ -109,7 +109,7 @@ def rise_masks(
     rise_options = options_with_defaults(record, options)
     stack = check_images(images)
     keys = image_keys(cases, tasks, len(stack))
-    regions = None if region is None else _region_weights(region, stack)
+    regions = None if region is None else _regions_as_weights(region, stack)
     groups, seed_by_image = identical_image_groups_and_image_seeds(record, stack, seeds, rng)
     n_passing = np.zeros(len(stack), np.int64)
     # sums, over the masks that pass and those that do not, of the share of the region that a mask shows
@@ -196,7 +196,7 @@ def _is_target_kept_by_mask_and_target(
     )
 
 
-def _region_weights(region: Any, images: torch.Tensor) -> np.ndarray:
+def _regions_as_weights(region: Any, images: torch.Tensor) -> np.ndarray:
     """Return the regions of all images as weights that sum to 1, shape (n, height, width)."""
     values = np.asarray(region)
     shape = (len(images), int(images.shape[2]), int(images.shape[3]))

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.files.frame_files import write_frame_to_target
-from salstats.files.outputs import remove_abandoned
+from salstats.files.outputs import remove_abandoned_files
 from salstats.files.paths import check_is_regular_file_unless_missing
 from salstats.study import Case
 
@@ -25,7 +25,7 @@ def make_or_check_checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
             raise InputFileError(
                 f"cannot keep finished cases in {path}: it is a file", hint="name a folder", path=path
             )
-        remove_abandoned(path)
+        remove_abandoned_files(path)
         path.mkdir(exist_ok=True)
         foreign_files = [entry.name for entry in path.iterdir() if entry.suffix != _SUFFIX]
     except OSError as error:

@@ -39,7 +39,7 @@ from salstats.files.outputs import (
     check_parent,
     naming_write_errors,
     release_folder_lock,
-    remove_abandoned,
+    remove_abandoned_files,
     replacing_file,
 )
 from salstats.images.masks import Rle, encode
@@ -184,14 +184,14 @@ class MapFolder:
     def _remove_temporary_files(self) -> None:
         """Remove the temporary files of killed runs; links to folders are not followed."""
         # another command may be writing a file beside the table, so only old files are removed
-        remove_abandoned(self.folder)
+        remove_abandoned_files(self.folder)
         maps = self.folder / MAPS_FOLDER
         if maps.is_symlink():
             return
         for series_folder in maps.glob("*"):
             if not series_folder.is_symlink():
                 # files of any age are removed, as only the holder of the lock writes into these folders
-                remove_abandoned(series_folder, age=0)
+                remove_abandoned_files(series_folder, age=0)
 
     def _map_file(self, key: MapKey) -> Path:
         """Return the file of a map that has a row."""

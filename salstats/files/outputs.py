@@ -56,7 +56,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
             path=target,
         )
     record_output_to_replace(target)
-    remove_abandoned(target.parent)
+    remove_abandoned_files(target.parent)
     return target
 
 
@@ -148,7 +148,7 @@ def permissions_of(target: Path) -> int:
         return 0o666 & ~mask
 
 
-def remove_abandoned(folder: Path, age: float = ABANDONED_AFTER_SECONDS) -> None:
+def remove_abandoned_files(folder: Path, age: float = ABANDONED_AFTER_SECONDS) -> None:
     """Remove the temporary files in a folder that killed runs left: those not changed for `age` seconds."""
     with suppress(OSError):
         for entry in os.scandir(folder):

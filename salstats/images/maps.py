@@ -72,7 +72,7 @@ class SaliencyOnImage:
             )
 
     @cached_property
-    def _extremes(self) -> _Extremes:
+    def _extremes_and_peak(self) -> _Extremes:
         """Smallest and largest value on the image's pixels, and the first maximum if they differ."""
         highest, highest_points = maximum_and_points(self._saliency, self.shape, every=False)
         negative_lowest, _ = maximum_and_points(-self._saliency, self.shape, every=False)
@@ -85,12 +85,12 @@ class SaliencyOnImage:
     @property
     def is_constant(self) -> bool:
         """True if the map has one value only on the image's pixels, but for rounding."""
-        return self._extremes.peak is None
+        return self._extremes_and_peak.peak is None
 
     @property
     def peak(self) -> tuple[int, int] | None:
         """The first maximum in row-major order, as (row, col), before smoothing; None for a constant map."""
-        return self._extremes.peak
+        return self._extremes_and_peak.peak
 
     @property
     def peaks(self) -> RowColPoints:
@@ -107,7 +107,7 @@ class SaliencyOnImage:
         """Return the map at the image's size, from 0 to `top`, transposed as run lengths count pixels."""
         height, width = self.shape
         # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
-        lowest, highest, peak = self._extremes
+        lowest, highest, peak = self._extremes_and_peak
         # a constant map, which has no peak, is never stretched
         assert peak is not None
         stretched = self._saliency - lowest

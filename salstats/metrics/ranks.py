@@ -62,7 +62,7 @@ class RankedMap:
         """
         if self.is_constant or not len(positive_pixels):
             return float("nan")
-        return float(self._rank_shares[positive_pixels].mean())
+        return float(self._rank_share_of_each_pixel[positive_pixels].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
         """Return Pearson's correlation of the map with each density, (k,); NaN for a constant density."""
@@ -95,7 +95,7 @@ class RankedMap:
         return _SortedPixels(order, np.append(last_of_value + 1, flat.size))
 
     @cached_property
-    def _rank_shares(self) -> np.ndarray:
+    def _rank_share_of_each_pixel(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
         n_pixels = self.values.size
         n_up_to_value = self._sorted.tie_ends
@@ -129,7 +129,7 @@ class RankedMap:
         if self.is_constant:
             return np.full(len(positives), np.nan)
         if negative_density is None:
-            ranks = self._rank_shares
+            ranks = self._rank_share_of_each_pixel
         else:
             order, tie_ends = self._sorted
             shares = negative_density.ravel().take(order)

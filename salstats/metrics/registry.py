@@ -113,7 +113,7 @@ def names_of_metrics_needing_only(inputs: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def chosen_metrics(
+def checked_metrics(
     metrics: str | Sequence[str], choices: Sequence[str], problem_of_others: str
 ) -> tuple[str, ...]:
     """Return the metrics in lower case, each once, if all of them are among the choices.

@@ -143,11 +143,11 @@ def _as_numeric_arrays_of_one_shape(saliency: np.ndarray, truth: np.ndarray) -> 
 
 
 def _map_and_truth_masks(
-    saliency: np.ndarray, truth: np.ndarray, map_threshold: float
+    saliency: np.ndarray, truth: np.ndarray, map_above: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels where a map exceeds a threshold, and where the truth, cut to integers, is not 0."""
     values, reference = _as_numeric_arrays_of_one_shape(saliency, truth)
-    return values > map_threshold, np.trunc(reference) != 0
+    return values > map_above, np.trunc(reference) != 0
 
 
 def _ratio_or_nan(numerator: Any, denominator: Any) -> float:

@@ -249,7 +249,7 @@ def all_have_decimal_commas(cells: pd.Series) -> bool:
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
-def identifier_or_none_if_date_or_inexact(value: Any) -> str | None:
+def identifier_or_none_if_date_or_huge(value: Any) -> str | None:
     """Return one cell as an identifier, "" where it is empty or blank.
 
     None for a date or time, and for a float that is too large to be exact.
@@ -274,7 +274,7 @@ def is_date_or_time(value: object) -> bool:
 
 def _covariate_cell_text(value: object) -> str | None:
     """Return one cell of a covariate as text: a date in ISO form, 7.0 as "7", None where empty."""
-    name = identifier_or_none_if_date_or_inexact(value)
+    name = identifier_or_none_if_date_or_huge(value)
     if name is not None:
         return name or None
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():

@@ -327,7 +327,7 @@ def _unpadded_if_square(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndar
 
 
 def _read_class_maps_mixed_into_one(
-    file: Path, image_shape: tuple[int, int], *, mixing_rule: str, padded: bool
+    file: Path, unpadded_shape: tuple[int, int], *, mixing_rule: str, padded: bool
 ) -> np.ndarray:
     """Read the maps of several classes in an .npz, and return one map mixed of them.
 
@@ -361,7 +361,7 @@ def _read_class_maps_mixed_into_one(
             f"{file}: ", error.message, column=error.option, value=error.value, path=file
         ) from error
     if padded:
-        return _unpadded_if_square(mixed, image_shape)
+        return _unpadded_if_square(mixed, unpadded_shape)
     return mixed
 
 

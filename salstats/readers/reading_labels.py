@@ -113,7 +113,7 @@ def majority_labels(
     check_count(at_least, "at_least")
     labels_of_group: Mapping[str, Sequence[str]] = MAJORITY_GROUPS
     if groups is not None:
-        labels_of_group = _checked_label_groups(groups, study)
+        labels_of_group = _groups_of_known_labels(groups, study)
     # for each case the labels of every reader who has some
     readings: list[list[Mapping[str, float]]] = []
     for case in study:
@@ -150,7 +150,7 @@ def _majority_marks_any_label(
     return None
 
 
-def _checked_label_groups(
+def _groups_of_known_labels(
     labels_by_group: Mapping[str, Sequence[str]], study: Study
 ) -> dict[str, tuple[str, ...]]:
     """Return the user's groups of finding labels.

@@ -30,7 +30,7 @@ from salstats.readers.cells import (
     TableOptions,
     all_have_decimal_commas,
     covariate_as_text,
-    identifier_or_none_if_date_or_inexact,
+    identifier_or_none_if_date_or_huge,
     is_numeric_or_bool,
     parse_numbers,
     warn_if_only_outer_blanks_differ,
@@ -199,7 +199,7 @@ class FileTable:
                 doubtful = _distinct_texts_to_check_for_odd_characters(names)
         else:
             names = pd.Series(
-                [identifier_or_none_if_date_or_inexact(value) for value in cells], cells.index, object, column
+                [identifier_or_none_if_date_or_huge(value) for value in cells], cells.index, object, column
             )
             doubtful = list(names.unique())
         self._refuse_invalid_names(column, names, doubtful)

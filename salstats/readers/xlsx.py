@@ -21,7 +21,7 @@ from salstats.readers.cells import (
     EXACT_FLOAT_LIMIT,
     TableOptions,
     check_header_names_are_distinct_and_filled,
-    identifier_or_none_if_date_or_inexact,
+    identifier_or_none_if_date_or_huge,
     is_date_or_time,
 )
 
@@ -251,7 +251,7 @@ def _cell_text(value: Any, decimal: str) -> str | None:
         return None
     if isinstance(value, float):
         # `_typed_column` keeps numbers without an exact text apart, so this one has a text
-        text = identifier_or_none_if_date_or_inexact(value)
+        text = identifier_or_none_if_date_or_huge(value)
         return str(text).replace(".", decimal)
     return str(value)
 

@@ -13,7 +13,7 @@ from salstats.checks import as_generator, check_choice, check_count
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.center_bias import Box, CenterBias
 from salstats.jobs import one_blas_thread, results_by_batch
-from salstats.metrics.registry import chosen_metrics
+from salstats.metrics.registry import checked_metrics
 from salstats.scoring.gaze_cases import (
     ALL,
     OTHERS,
@@ -216,7 +216,7 @@ def score_gaze(
         )
     rule = GazeRule(
         series=study.series,
-        metrics=chosen_metrics(metrics, SCORED_METRICS, "is not computed from a map and gaze here"),
+        metrics=checked_metrics(metrics, SCORED_METRICS, "is not computed from a map and gaze here"),
         center_bias=check_choice(center_bias, (ALL, OTHERS), "center_bias"),
         truth=check_choice(truth, (OTHERS, ALL), "truth"),
         min_readers=check_count(min_readers, "min_readers", low=2 if truth == OTHERS else 1),

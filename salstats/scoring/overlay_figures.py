@@ -147,7 +147,7 @@ def plot_overlay(
     options = PictureOptions(rule, check_images(images), human, box)
     panel = overlay_picture(selected.cases[0], task, method, series, options)
     return figure_of_single_picture(
-        panel, names, width, pixel_widths_mm(spacing), style, with_image=with_image
+        panel, names, width, pixel_widths_mm(spacing), style, beside_image=with_image
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.jobs import results_by_batch
-from salstats.metrics.registry import METRICS, chosen_metrics
+from salstats.metrics.registry import METRICS, checked_metrics
 from salstats.scoring import cases
 from salstats.scoring.cases import (
     ABSENT,
@@ -141,7 +141,7 @@ def reader_overlap(
     2    a     R2           R3   dice  0.800
     """
     study = study_of(study, without_truth=True)
-    names = chosen_metrics(metrics, SCORED_METRICS, "does not compare two masks")
+    names = checked_metrics(metrics, SCORED_METRICS, "does not compare two masks")
     groups = _series_differing_in_reader_only(study)
     if not groups:
         readers = quoted(study.readers()) if study.readers() else "none"

@@ -15,7 +15,7 @@ from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.files.finished_cases import load_or_compute_frame, make_or_check_checkpoint_folder
 from salstats.jobs import results_by_batch
 from salstats.metrics.distance import HD95_RULES
-from salstats.metrics.registry import METRICS, chosen_metrics
+from salstats.metrics.registry import METRICS, checked_metrics
 from salstats.scoring.cases import (
     AMBIGUOUS_PEAK,
     FULL,
@@ -244,7 +244,7 @@ def score(
     1    a  Edema    cam    hit    1.0  <NA>  <NA>
     """
     study = study_of(study)
-    names = chosen_metrics(metrics, SCORED_METRICS, "is not computed from maps and masks here")
+    names = checked_metrics(metrics, SCORED_METRICS, "is not computed from maps and masks here")
     cases = [case for case in study if case.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(
         tasks=study.tasks,

@@ -16,7 +16,7 @@ from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.engine.comparisons import (
     MISSING_SIDE,
     fill_missing_keys_from_reference,
-    pair_rows,
+    pairs_and_unpaired_rows,
     values_or_nan_at_rows,
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
@@ -35,7 +35,7 @@ from salstats.stats.engine.resampling_units import (
     has_units,
     resolve_unit,
 )
-from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
+from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area_or_difference
 from salstats.stats.engine.score_reasons import (
     by_columns_per_observation_of_absent_finding,
     n_absent_column_if_any,
@@ -162,9 +162,9 @@ def auroc(  # noqa: C901
 
     Notes
     -----
-    Formulas are those of `salstats.stats.engine.roc.roc_area`. Results were checked against R's pROC (DeLong;
-    `roc.test` of two paired curves) and against the worked example of Obuchowski (1997), whose normal
-    quantile is replaced by that of t.
+    Formulas are those of `salstats.stats.engine.roc.roc_area_or_difference`. Results were checked against
+    R's pROC (DeLong; `roc.test` of two paired curves) and against the worked example of Obuchowski (1997),
+    whose normal quantile is replaced by that of t.
 
     Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 96 % of studies of
     100; those of `delong` in 62 to 93 % of the studies of 30 (`datasets.load_coverage`). Limits of
@@ -361,7 +361,7 @@ def _group_areas_or_differences_with_variances(
         group_reference = None
         if reference_scores is not None:
             group_reference = reference_scores[rows]
-        area = roc_area(
+        area = roc_area_or_difference(
             scores[rows],
             is_positive[rows],
             clusters,
@@ -520,7 +520,7 @@ def _rows_paired_with_reference(codes: ColumnCodes, score: str, label: str, refe
 
     The rows have the label of the method, or that of the reference where the method has no row.
     """
-    pairs = pair_rows(codes, reference)
+    pairs = pairs_and_unpaired_rows(codes, reference)
     frame = codes.frame
     table = fill_missing_keys_from_reference(
         frame.iloc[pairs.rows_with_pair_keys].reset_index(drop=True), frame, pairs.reference_rows

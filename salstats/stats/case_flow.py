@@ -16,7 +16,7 @@ from salstats.frames import (
     coded_scores,
     dataset_and_case_columns,
 )
-from salstats.stats.engine.comparisons import pair_rows
+from salstats.stats.engine.comparisons import pairs_and_unpaired_rows
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import reasons_of_undefined_scores
@@ -166,7 +166,7 @@ def _row_numbers_of_expected_scores(codes: ColumnCodes, reference: str | None) -
     expected = pd.concat([present, absent], ignore_index=True)
     if reference is None:
         return expected
-    pairs = pair_rows(codes, reference)
+    pairs = pairs_and_unpaired_rows(codes, reference)
     pair_frame = pd.DataFrame(
         {
             "method_row": pairs.method_rows,

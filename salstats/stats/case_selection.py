@@ -104,7 +104,7 @@ def pick_cases(
     targets: list[float] = []
     undefined_groups = []
     for group, group_rows in enumerate(rows_of_groups):
-        picked = _position_and_target_of_each_pick(
+        picked = _row_number_and_target_of_each_pick(
             frame.iloc[group_rows], picks, larger_is_better=larger_is_better[group_rows[0]]
         )
         if not picked:
@@ -159,7 +159,7 @@ class _Pick(NamedTuple):
     target: float
 
 
-def _position_and_target_of_each_pick(
+def _row_number_and_target_of_each_pick(
     rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better: bool
 ) -> dict[str, _Pick]:
     """Pick rows of a group by the names of `picks`; return nothing if no score is defined.

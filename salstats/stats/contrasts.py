@@ -316,7 +316,7 @@ def difference(
     0    hit  gradcam     human   lower
     """
     options = checked_options("difference", interval, level, n_replicates, rng, draws)
-    if _has_mean_suffix_unless_grouping_column(average, by):
+    if _asks_for_mean_of_estimates(average, by):
         # the difference of averages is the average of differences
         average = str(average).removesuffix("_mean")
     comparison = ComparisonOptions(reference, by=[], pairs=pairs, average=average, overall=overall)
@@ -458,7 +458,7 @@ def percent_decrease(
     options = checked_options("percent_decrease", interval, level, n_replicates, rng, draws)
     if isinstance(scores, pd.DataFrame) and {"metric", "score"} <= set(scores.columns) and not force:
         _check_ratio_scale(scores)
-    averages_estimates = _has_mean_suffix_unless_grouping_column(average, by)
+    averages_estimates = _asks_for_mean_of_estimates(average, by)
     if averages_estimates and interval == "fieller":
         raise SalstatsError(
             Setting("interval", "fieller"), " is for one ratio, not for ", Setting("average", average)
@@ -472,7 +472,7 @@ def percent_decrease(
     return comparison_frame("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)
 
 
-def _has_mean_suffix_unless_grouping_column(average: str | None, by: str | Sequence[str] | None) -> bool:
+def _asks_for_mean_of_estimates(average: str | None, by: str | Sequence[str] | None) -> bool:
     """Return True if `average` is the name of a column followed by "_mean", such as "task_mean".
 
     It then asks for the mean of the groups' estimates instead of the estimate from averages of their means. A

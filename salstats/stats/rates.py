@@ -14,7 +14,7 @@ from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_fr
 from salstats.stats.engine.comparisons import (
     fill_missing_keys_from_reference,
     one_sided_pairs_with_missing_side,
-    pair_rows,
+    pairs_and_unpaired_rows,
     values_or_nan_at_rows,
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
@@ -316,7 +316,7 @@ def _pair_confusion_counts_by_case(
 ) -> _PixelCountPairs:
     """Pair the rows of each method and of the reference, which have pixel counts, by case."""
     # Counts are the same beside every metric, so pairs are formed without regard to the metric.
-    pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
+    pairs = pairs_and_unpaired_rows(ColumnCodes(observations.assign(metric="")), reference)
     counts = observations["score"].to_numpy(dtype=np.float64)
     method_counts = values_or_nan_at_rows(counts, pairs.method_rows)
     reference_counts = values_or_nan_at_rows(counts, pairs.reference_rows)

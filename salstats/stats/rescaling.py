@@ -71,7 +71,7 @@ def normalize(
     groups = check_by(data, within, (), "data")
     codes = checked_table_codes(data, names).combined(groups)
     result = data.copy()
-    is_absent_finding = _is_absent_finding(data)
+    is_absent_finding = _lacks_score_for_absent_finding(data)
     for name in names:
         values = pd.Series(np.where(is_absent_finding, np.nan, check_numeric(data, name, "data")))
         low = values.groupby(codes).transform("min").to_numpy()
@@ -90,7 +90,7 @@ def normalize(
     return result
 
 
-def _is_absent_finding(data: pd.DataFrame) -> NDArray[np.bool_]:
+def _lacks_score_for_absent_finding(data: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows of absent findings: by `reason`, or by a `label` or `n_instances` of 0.
 
     `label` and `n_instances` count only in rows without a score.

@@ -4,7 +4,7 @@ import numpy as np
 from mrmc_readings import readings
 from timing import fastest
 
-from salstats.stats.engine.roc import placement_value_of_each_score
+from salstats.stats.engine.roc import concordant_share_of_each_score
 from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions
 from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
 
@@ -20,7 +20,7 @@ def test_the_jackknife_of_areas_is_faster_than_leaving_out_each_case():
 
     def areas(left):
         return [
-            placement_value_of_each_score(c, positive[left])[positive[left]].mean() for c in scores[left].T
+            concordant_share_of_each_score(c, positive[left])[positive[left]].mean() for c in scores[left].T
         ]
 
     def loop():

@@ -11,7 +11,7 @@ from command_line import study
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.cli.signatures import RARE, argument, keyword_arguments, option, options_of
+from salstats.cli.signatures import RARE, argument, keyword_arguments, keyword_options_of, option
 
 
 def test_the_default_grouping_is_of_the_columns_that_are_there(capsys, folder):
@@ -61,7 +61,7 @@ def sample_function(
 
 
 def options_by_name(**settings):
-    return {option.name: option for option in options_of(sample_function, texts={}, **settings)}
+    return {option.name: option for option in keyword_options_of(sample_function, texts={}, **settings)}
 
 
 def test_flags_are_words_of_the_parameters_and_arrays_are_for_python_only():
@@ -111,7 +111,7 @@ def test_none_is_passed_on_where_it_is_not_the_default():
     def function(data, *, size: float | None = 1.0):
         """Measure."""
 
-    [option] = options_of(function, texts={})
+    [option] = keyword_options_of(function, texts={})
     assert keyword_arguments([option], {"size": "none"}) == {"size": None}
 
 
@@ -169,13 +169,13 @@ def function_of_many_types(
     ],
 )
 def test_the_type_of_a_parameter_says_how_its_text_is_read(typed, expected):
-    options = options_of(function_of_many_types, texts={})
+    options = keyword_options_of(function_of_many_types, texts={})
     texts = {option.parameter.name: None for option in options} | typed
     assert keyword_arguments(options, texts) == expected
 
 
 def test_help_says_what_is_required_and_what_a_list_is_by_default():
-    options = {option.name: option for option in options_of(function_of_many_types, texts={})}
+    options = {option.name: option for option in keyword_options_of(function_of_many_types, texts={})}
     reference = options["reference"]
     assert reference.typer_info.help.endswith("(required)")
     assert reference.parameter.default == ""
@@ -190,17 +190,19 @@ def test_help_says_what_is_required_and_what_a_list_is_by_default():
     assert options["padded"].parameter.annotation.__origin__ == bool | None
     assert options["frame"].parameter.annotation.__origin__ == Path | None
     # options of one of several kinds have no default of their own
-    of_kind = {option.name: option for option in options_of(function_of_many_types, texts={}, panel="Kind")}
+    of_kind = {
+        option.name: option for option in keyword_options_of(function_of_many_types, texts={}, panel="Kind")
+    }
     assert of_kind["width"].parameter.default is None
     assert "default" not in of_kind["metrics"].typer_info.help
     assert of_kind["width"].typer_info.rich_help_panel == "Kind"
 
 
 def test_choices_of_a_record_of_the_package_are_in_the_help():
-    options = {option.name: option for option in options_of(ss.score, texts={"metrics": "Metrics."})}
+    options = {option.name: option for option in keyword_options_of(ss.score, texts={"metrics": "Metrics."})}
     scored = sys.modules[ss.score.__module__].SCORED_METRICS
     assert options["metrics"].typer_info.help.startswith(f"Metrics. One of {', '.join(scored)}.")
-    [adjust] = [option for option in options_of(ss.difference, texts={}) if option.name == "adjust"]
+    [adjust] = [option for option in keyword_options_of(ss.difference, texts={}) if option.name == "adjust"]
     assert "holm" in adjust.typer_info.help
 
 

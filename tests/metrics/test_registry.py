@@ -10,7 +10,7 @@ from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.records import NEEDS
 from salstats.metrics.registry import (
     METRICS,
-    chosen_metrics,
+    checked_metrics,
     direction,
     may_have_meaningful_ratios,
     names_of_metrics_needing_only,
@@ -73,31 +73,31 @@ def test_names_of_the_literature_lead_to_the_names_here():
     for name, here in [("Pointing Game", "hit"), ("jaccard", "iou"), ("DSC", "dice"), ("EBPG", "energy")]:
         value = name.lower()
         with raises(ValueRangeError, option="metrics", value=value, choices=tuple(COMPUTED)) as raised:
-            chosen_metrics(name, COMPUTED, "")
+            checked_metrics(name, COMPUTED, "")
         assert repr(here) in str(raised.value.hint).split(";")[0], name
     with pytest.raises(ValueRangeError) as raised:
-        chosen_metrics("ssim", COMPUTED, "")
+        checked_metrics("ssim", COMPUTED, "")
     assert str(raised.value.hint).startswith("ssim compares two pictures")
 
 
 def test_metrics_are_chosen_once_each_in_any_case():
-    assert chosen_metrics("IoU", COMPUTED, "") == ("iou",)
-    assert chosen_metrics(["Dice", "iou", "dice"], COMPUTED, "") == ("dice", "iou")
+    assert checked_metrics("IoU", COMPUTED, "") == ("iou",)
+    assert checked_metrics(["Dice", "iou", "dice"], COMPUTED, "") == ("dice", "iou")
     with raises(ValueRangeError, option="metrics", choices=("iou",)):
-        chosen_metrics([], ["iou"], "")
+        checked_metrics([], ["iou"], "")
 
 
 def test_a_metric_that_is_no_choice_is_told_from_an_unknown_one():
     # the caller's own reason
     with raises(ValueRangeError, value="dice", match="needs a mask"):
-        chosen_metrics(["dice"], ["iou"], "needs a mask")
+        checked_metrics(["dice"], ["iou"], "needs a mask")
     with raises(ValueRangeError, value="iuo") as raised:
-        chosen_metrics(["iuo"], ["iou"], "needs a mask")
+        checked_metrics(["iuo"], ["iou"], "needs a mask")
     assert "needs a mask" not in str(raised.value)
     assert str(raised.value.hint).startswith("did you mean 'iou'?")
     # the name here is no choice, so that the hint does not send there
     with raises(ValueRangeError, value="jaccard") as raised:
-        chosen_metrics(["jaccard"], ["hausdorff"], "")
+        checked_metrics(["jaccard"], ["hausdorff"], "")
     assert str(raised.value.hint).startswith("choose from")
 
 
@@ -126,7 +126,7 @@ def test_a_threshold_has_the_label_of_its_record():
 )
 def test_a_metric_of_other_inputs_is_not_taken_for_one_with_a_similar_name(name, hinted):
     with raises(ValueRangeError, option="metrics", value=name.lower()) as caught:
-        chosen_metrics(name, ["iou", "nsd", "mcc"], "is not computed here")
+        checked_metrics(name, ["iou", "nsd", "mcc"], "is not computed here")
     hint = str(caught.value.hint)
     assert hinted in hint
     assert "did you mean" not in hint

@@ -16,7 +16,7 @@ from salstats.readers.cells import (
     all_have_decimal_commas,
     check_header_names_are_distinct_and_filled,
     covariate_as_text,
-    identifier_or_none_if_date_or_inexact,
+    identifier_or_none_if_date_or_huge,
     is_date_or_time,
     is_numeric_or_bool,
     parse_numbers,
@@ -219,7 +219,7 @@ def test_decimal_commas_are_those_of_every_cell(cells, expected):
     ],
 )
 def test_a_name_is_text_that_its_cell_gives_without_doubt(cell, name):
-    assert identifier_or_none_if_date_or_inexact(cell) == name
+    assert identifier_or_none_if_date_or_huge(cell) == name
 
 
 def test_dates_and_times_are_dates():

@@ -134,7 +134,7 @@ def save_table_as(
         if target.suffix.lower() == ".png":
             contents = table_pngs_by_sheet(page, width, dpi)
         else:
-            contents = [_file_content(page, rows, target)]
+            contents = [_content_unless_png(page, rows, target)]
         files = [target.with_stem(name) for name in page_stems(target.stem, len(contents))]
         for file in files[1:]:
             check_target(file, TABLE_SUFFIXES, overwrite=overwrite)
@@ -146,7 +146,7 @@ def table_rows(table: GT) -> TableRows:
     return table_to_rows(current_record_of(table))
 
 
-def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:
+def _content_unless_png(page: str, rows: TableRows | None, target: Path) -> bytes:
     """Return the content of a table's file in any format but PNG.
 
     `page` is the table as HTML; `rows` is for formats that are written from the table's record.

@@ -220,7 +220,7 @@ def plot_box(
         drawn_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
     without_scores = empty_row_texts(
-        drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, colours={}, absent=_NO_SCORES
+        drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, colours={}, absent_in_panel=_NO_SCORES
     )
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
     defined_boxes["bar"] = _is_box_of_binary_metric(defined_boxes, defined_boxes["panel"])

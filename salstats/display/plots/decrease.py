@@ -219,7 +219,7 @@ def plot_decrease(  # noqa: C901, PLR0912
         x_title=drawn_contrasts.title,
         notes=[
             interval_caption(drawing.estimates, labels=drawing.labels),
-            arrows_note(frame, axis_ends, digits, style, has_numbers=not text),
+            arrows_note(frame, axis_ends, digits, style, names_beyond=not text),
             fill_note,
             order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),

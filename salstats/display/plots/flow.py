@@ -170,7 +170,7 @@ def plot_flow(
         )
     file = file_rows.iloc[0]
     frame_labels = Labels(labels, flow)
-    groups = _titles_and_branches_of_groups(flow[flow["stage"] != FILE], frame_labels)
+    groups = _titles_and_branches_of_distinct_groups(flow[flow["stage"] != FILE], frame_labels)
     n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
     if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
@@ -239,7 +239,9 @@ def _chain_height(boxes: list[_FlowBox], width: float) -> float:
     return -float(diagram.lower_edge_of_lowest_box)
 
 
-def _titles_and_branches_of_groups(branches: pd.DataFrame, labels: Labels) -> list[tuple[str, pd.DataFrame]]:
+def _titles_and_branches_of_distinct_groups(
+    branches: pd.DataFrame, labels: Labels
+) -> list[tuple[str, pd.DataFrame]]:
     """Return the title and the branches of each group; groups with equal numbers are one with a common title.
 
     Grouping columns are those between `stage` and `reason`, except for the method and the reference.

@@ -66,7 +66,7 @@ from salstats.display.text.format import (
     p_text_adjusted_if_any,
     p_value_adjusted_if_any,
 )
-from salstats.display.text.interactions import interaction_note
+from salstats.display.text.interactions import where_interacting_terms_hold_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods_if_several_references
 from salstats.display.text.models import (
@@ -267,11 +267,11 @@ def plot_forest(  # noqa: C901
         notes=[
             scope_note(frame, frame_labels, unnamed_columns),
             interval_caption(prepared, labels=frame_labels),
-            arrows_note(frame, axis_ends, decimals, style, has_numbers=False),
+            arrows_note(frame, axis_ends, decimals, style, names_beyond=False),
             _models_note(prepared, frame_labels),
             labelled_terms.reference_note,
-            _heading_minus_row_note(row_columns),
-            interaction_note(subgroup_estimates, frame_labels),
+            _heading_minus_reference_row_note(row_columns),
+            where_interacting_terms_hold_note(subgroup_estimates, frame_labels),
             _observation_counts_note(
                 prepared,
                 panel_estimates.subset(~is_reference),
@@ -583,7 +583,7 @@ def _n_decimals_of_rows(estimates: Estimates, digits: int, *, more_for_small: bo
     return decimals
 
 
-def _heading_minus_row_note(row_columns: list[str]) -> str:
+def _heading_minus_reference_row_note(row_columns: list[str]) -> str:
     """Return the sentence on the direction of differences between levels that are headings and rows."""
     if row_columns[1:] == ["reference_level"]:
         return "Differences are the heading minus the row."

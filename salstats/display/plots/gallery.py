@@ -26,11 +26,11 @@ from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
     findings_absent_in_truth_note,
     height_outside_pictures_mm,
-    legend_text_of_stored_masks_by_kind,
     method_label,
     missing_images_note,
     number_of_readers_note,
     overlay_figure,
+    predicted_mask_legend_text_by_kind,
     threshold_note,
 )
 from salstats.display.text.format import fixed_text, joined
@@ -152,7 +152,7 @@ def gallery(  # noqa: C901
                 labels=labels,
                 notes=caption_sentences(page_pictures),
                 spacing=spacing,
-                legend_texts=legend_text_of_stored_masks_by_kind(
+                legend_texts=predicted_mask_legend_text_by_kind(
                     [picture.content for picture in page_pictures]
                 ),
                 page_note=page_sentence(number, len(pages)),

@@ -171,7 +171,7 @@ def plot_intervals(
         x_title=_axis_title(drawing),
         notes=[
             interval_caption(drawing.estimates, labels=drawing.labels),
-            arrows_note(frame, axis_ends, digits, style, has_numbers=True),
+            arrows_note(frame, axis_ends, digits, style, names_beyond=True),
             scope_note(drawing.frame, drawing.labels, unnamed_columns),
             model_and_averaging_note(drawing.estimates, drawing.labels),
             count_sentence(drawing.estimates),

@@ -87,9 +87,9 @@ def figure_of_single_picture(
     pixel_width_mm: float | Mapping[str, float] | None,
     style: MapStyle,
     *,
-    with_image: bool,
+    beside_image: bool,
 ) -> Figure:
-    """Return the figure of a single picture, beside the image alone if `with_image`.
+    """Return the figure of a single picture, beside the image alone if `beside_image`.
 
     `width` is that of the figure in mm, `pixel_width_mm` the width of a pixel, one for all
     cases or by case.
@@ -110,7 +110,7 @@ def figure_of_single_picture(
     # the caption names the only map
     columns = {"map": ""}
     placed = [PlacedPicture(picture, row="", column="map", text="")]
-    if with_image:
+    if beside_image:
         columns = {"image": "", **columns}
         placed.insert(
             0, PlacedPicture(picture_without_map_and_outlines(picture), row="", column="image", text="")
@@ -132,7 +132,7 @@ def figure_of_single_picture(
         labels=labels,
         notes=sentences,
         spacing=pixel_width_mm,
-        legend_texts=legend_text_of_stored_masks_by_kind([picture]),
+        legend_texts=predicted_mask_legend_text_by_kind([picture]),
     )
 
 
@@ -404,7 +404,7 @@ def number_of_readers_note(pictures: Sequence[Picture]) -> str:
     return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
 
 
-def legend_text_of_stored_masks_by_kind(pictures: Sequence[Picture]) -> dict[str, str]:
+def predicted_mask_legend_text_by_kind(pictures: Sequence[Picture]) -> dict[str, str]:
     """Return the legend's text of stored masks by the outline kind "mask", {} where no mask is stored."""
     has_stored_mask = any("mask" in picture.outlines and picture.saliency is None for picture in pictures)
     if not has_stored_mask:

@@ -36,7 +36,7 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
 from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units, without_intercepts
 from salstats.display.text.format import MINUS
-from salstats.display.text.interactions import interaction_note
+from salstats.display.text.interactions import where_interacting_terms_hold_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, variable_and_level_of_each_term
 from salstats.display.text.terms import (
@@ -151,7 +151,7 @@ def plot_regression(
     if are_ratios:
         coefficients, cut_note = intervals_cut_to_log_axis(coefficients)
     frame_labels = Labels(labels, coefficients.frame)
-    drawing = _regression_drawing(coefficients, frame_labels)
+    drawing = _prepared_coefficients(coefficients, frame_labels)
     terms_are_rows = drawing.row_column == "term"
     has_factors = False
     reference_note = ""
@@ -183,7 +183,7 @@ def plot_regression(
             min_max_scaled_covariates_note(drawing.estimates, frame_labels),
             _outcome_gap_to_reference_method_note(drawing.estimates, frame_labels),
             reference_note,
-            interaction_note(coefficients, frame_labels),
+            where_interacting_terms_hold_note(coefficients, frame_labels),
             cut_note,
             drawing.missing_note,
         ],
@@ -208,9 +208,9 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
     drawn_estimates = drawing.estimates.with_other_frame(frame)
-    with_references = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
+    with_references_first = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
-    entries = distinct_term_and_factor_rows(with_references, drawing.labels)
+    entries = distinct_term_and_factor_rows(with_references_first, drawing.labels)
     values: list[Any] = []
     texts = []
     marks_per_row = []
@@ -239,7 +239,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.is_level for entry in entries))
 
 
-def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
+def _prepared_coefficients(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     """Prepare coefficients for a figure whose marks are models and whose panels are outcomes.
 
     Models differ in the method, else in the column `model`, else in their formula.

@@ -106,7 +106,7 @@ def scatter_points_and_binned_rates(
     by_columns, panel_columns, colour_column = _columns_of_figure(frame, by, colour)
     has_panels_by_colour = colour_column in panel_columns
     if "method" in panel_columns:
-        labels = labels.with_references([HUMAN])
+        labels = labels.with_references_first([HUMAN])
     colour_columns = [colour_column] if colour_column else []
     if x == y:
         raise SalstatsError(

@@ -21,7 +21,7 @@ _DECIMALS = 3
 _CHANCE_AREA = 0.5
 
 
-def slope_significance_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
+def significant_slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield how many slopes, of scores and of gaps, significantly differ from 0, and how to read them."""
     for rows in (slopes.subset(~is_slope_of_gap_model(slopes)), slopes.subset(is_slope_of_gap_model(slopes))):
         if not np.isnan(rows.p_values_adjusted_if_any).all():

@@ -106,7 +106,7 @@ def _first_screen_of_page(summary_section: Section, report: Report) -> Markup:
 def _first_warnings(texts: Sequence[str]) -> Markup:
     """Return the first warnings, and a link to the others if there are more."""
     heading = element("p", "To read before these results are used:")
-    blocks = [heading, _warning_list(texts[:_MAX_FIRST_WARNINGS])]
+    blocks = [heading, _warnings_or_statement_of_none(texts[:_MAX_FIRST_WARNINGS])]
     n_more = len(texts) - _MAX_FIRST_WARNINGS
     if n_more > 0:
         link = element("a", f"{counted(n_more, 'further warning')}", href="#warnings")
@@ -175,7 +175,9 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
             _FoldedSection("methods", "Methods", _methods_section(report.methods), "Text for a paper")
         )
     n_warnings = str(len(report.warnings))
-    parts.append(_FoldedSection("warnings", "Warnings", _warning_list(report.warnings), n_warnings))
+    parts.append(
+        _FoldedSection("warnings", "Warnings", _warnings_or_statement_of_none(report.warnings), n_warnings)
+    )
     if report.missing_items:
         introduction = element(
             "p", "These guidelines ask for the following items, which this report cannot know."
@@ -200,7 +202,7 @@ def _methods_section(texts: Iterable[str]) -> Markup:
     return markup_lines(text, toolbar(copy_button("methods-text", "Copy text")))
 
 
-def _warning_list(texts: Sequence[str]) -> Markup:
+def _warnings_or_statement_of_none(texts: Sequence[str]) -> Markup:
     """Return warnings as a list, or say that there are none."""
     if not texts:
         return element("p", "The analyses gave no warnings.")

@@ -6,7 +6,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.associations import (
     correlation_sentences,
     sentences_on_auroc_of_all_tasks,
-    slope_significance_sentences,
+    significant_slope_count_sentences,
 )
 from salstats.display.report.comparisons import contrast_sentences
 from salstats.display.report.mean_scores import mean_sentences
@@ -17,7 +17,7 @@ _WRITERS: Mapping[str, Callable[[Estimates, Wording], Iterable[str]]] = {
     "means": mean_sentences,
     "decrease": contrast_sentences,
     "difference": contrast_sentences,
-    "regression": slope_significance_sentences,
+    "regression": significant_slope_count_sentences,
     "correlation": correlation_sentences,
     "auroc": sentences_on_auroc_of_all_tasks,
 }

@@ -105,7 +105,7 @@ def table_correlation(
     estimates = read_estimates_to_show(correlations, digits, style, "correlations", required_columns)
     estimates = estimates.with_procedure_column(adjust)
     frame = estimates.frame
-    names = Labels(labels, frame).with_references(chosen_or_recorded_references(estimates))
+    names = Labels(labels, frame).with_references_first(chosen_or_recorded_references(estimates))
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")

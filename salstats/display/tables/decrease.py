@@ -139,7 +139,7 @@ def table_decrease(  # noqa: C901
     differences = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     names = Labels(labels, with_undefined.frame)
     if differences.only_non_missing_value("reference") is not None:
-        names = names.with_references(differences.distinct_values("reference"))
+        names = names.with_references_first(differences.distinct_values("reference"))
     contrasts = pairs_as_methods_if_several_references(differences, names)
     frame = contrasts.frame
 

@@ -95,7 +95,7 @@ def table_describe(
     frame = summaries.frame
     keys = summaries.keys
     # reference methods are the first rows, as in tables that compare
-    table_labels = Labels(labels, frame).with_references(chosen_or_recorded_references(summaries))
+    table_labels = Labels(labels, frame).with_references_first(chosen_or_recorded_references(summaries))
     varying = summaries.varying_keys
     rows = list(varying or keys)[-1:]
     if "method" in varying:

@@ -50,7 +50,7 @@ from salstats.display.text.correlation import (
 )
 from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units, has_coefficients
 from salstats.display.text.format import MISSING, capitalized, count_text, counted_range, joined
-from salstats.display.text.interactions import interaction_note
+from salstats.display.text.interactions import where_interacting_terms_hold_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_mark_note, margin_marks
 from salstats.display.text.models import (
@@ -188,7 +188,7 @@ def table_estimates(
     if reference is None and tested_differences is not None:
         reference = _reference_among(means, tested_differences)
     references = chosen_or_recorded_references(means, reference)
-    names = Labels(labels, with_undefined.frame).with_references(references)
+    names = Labels(labels, with_undefined.frame).with_references_first(references)
     if means.only_non_missing_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.distinct_values("metric"), "larger")
@@ -440,7 +440,7 @@ def _model_note(estimates: Estimates, labels: Labels) -> str:
     if has_marginal_estimates(estimates):
         return model_and_averaging_note(estimates, labels)
     if has_coefficients(estimates):
-        return paragraph(model_note(estimates, labels), interaction_note(estimates, labels))
+        return paragraph(model_note(estimates, labels), where_interacting_terms_hold_note(estimates, labels))
     return ""
 
 

@@ -145,7 +145,7 @@ def table_patients(
                 levels = of_covariate["level"].unique()
                 level_labels = names.label_by_value(covariate, pd.Categorical(levels, levels))
             rows += _counted_rows(label, by_group, level_labels)
-        rows += _missing_rows(by_group)
+        rows += _missing_count_row_if_any(by_group)
 
     columns = []
     for group in groups:
@@ -242,7 +242,7 @@ def _level_count_and_percent_text(rows: pd.DataFrame) -> str:
     return f"{count_text(row['n_level'])} ({fixed_text(row['percent'], 1)})"
 
 
-def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
+def _missing_count_row_if_any(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
     """Return the row that counts patients whose value is missing, an empty list where there are none."""
     texts = []
     for group_rows in by_group:

@@ -52,7 +52,10 @@ from salstats.display.tables.placement import (
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import coefficients_per_power_of_ten_units
 from salstats.display.text.format import MINUS, STYLES, joined
-from salstats.display.text.interactions import interaction_note, reference_levels_by_slope_term
+from salstats.display.text.interactions import (
+    reference_levels_by_slope_term,
+    where_interacting_terms_hold_note,
+)
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
@@ -167,7 +170,7 @@ def table_regression(
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     all_rows = read_and_stack(terms, ("term", "estimate"), "terms").with_procedure_column(adjust)
-    names = Labels(labels, all_rows.frame).with_references(chosen_or_recorded_references(all_rows))
+    names = Labels(labels, all_rows.frame).with_references_first(chosen_or_recorded_references(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
     parameters = all_rows.subset(~is_term)
@@ -186,9 +189,9 @@ def table_regression(
     has_one_term = bool(groups) and len(shown_terms) == 1 and not has_foot
     n_references = 0
     if not has_one_term:
-        with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
-        n_references = len(with_references) - len(estimates)
-        estimates = with_references
+        with_references_first = with_reference_rows(estimates, columns_identifying_models(estimates))
+        n_references = len(with_references_first) - len(estimates)
+        estimates = with_references_first
     frame = estimates.frame
     model_columns = models_to_columns(estimates, column_keys, groups, names)
     star_texts = star_texts_and_note(estimates, stars, n_tests)
@@ -234,7 +237,7 @@ def table_regression(
         _formula_note(estimates, model_columns, names),
         gap_note,
         min_max_scaled_covariates_note(estimates, names),
-        interaction_note(coefficients, names, shown_terms),
+        where_interacting_terms_hold_note(coefficients, names, shown_terms),
         notes.metric_notes(coefficients.frame),
     )
     first_rows = list(chain.from_iterable(first_rows_by_cell.values()))
@@ -408,10 +411,10 @@ def _n_models_and_columns_per_model(headings: Sequence[TableColumn], texts: Cell
 def _heading_ending_of_term_vs_references(estimates: Estimates, labels: Labels) -> str:
     """Return the end of the heading of a table of one term: " of Task: Edema vs Atelectasis"."""
     term = str(estimates.frame["term"].iloc[0])
-    with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
+    with_references_first = with_reference_rows(estimates, columns_identifying_models(estimates))
     names = []
     references = []
-    for row in distinct_term_and_factor_rows(with_references, labels):
+    for row in distinct_term_and_factor_rows(with_references_first, labels):
         if row.term == term:
             names.append(row.full_text)
         elif row.term is not None:

@@ -142,11 +142,11 @@ def part_with_stub_and_columns(rows: TableRows, start: int, stop: int) -> TableR
     )
 
 
-def plain_text(rows: TableRows, note_width: int | None = None, *, escapes: bool = False) -> str:
+def plain_text(rows: TableRows, note_width: int | None = None, *, with_terminal_styles: bool = False) -> str:
     """Return a table as text: its title, its cells below their headings, its notes, wrapped at `note_width`.
 
-    With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
-    is left out.
+    With `with_terminal_styles` cells are bold and underlined by the codes of terminals; without them the
+    note on these marks is left out.
     """
     grid = [_text_or_empty_of_each_column(cells, rows) for cells in rows.head]
     codes = [_escape_codes_by_column(cells, rows) for cells in rows.head]
@@ -163,12 +163,12 @@ def plain_text(rows: TableRows, note_width: int | None = None, *, escapes: bool 
         padded = []
         for text, width_of_column, align in zip(texts, widths, rows.aligns, strict=True):
             padded.append(_padded(text, width_of_column, align))
-        if escapes:
+        if with_terminal_styles:
             padded = [_with_escape_codes(text, code) for text, code in zip(padded, line_codes, strict=True)]
         lines.append("  ".join(padded).rstrip())
     notes: list[str] = []
     for note in rows.notes:
-        if note == rows.mark_note and not escapes:
+        if note == rows.mark_note and not with_terminal_styles:
             continue
         if note_width:
             notes += textwrap.wrap(note, note_width)

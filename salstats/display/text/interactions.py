@@ -21,7 +21,9 @@ from salstats.display.text.terms import (
 _CENTRED = re.compile(r"(?:scale|center)\((\w+)\)")
 
 
-def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[str] | None = None) -> str:
+def where_interacting_terms_hold_note(
+    coefficients: Estimates, labels: Labels, terms: Collection[str] | None = None
+) -> str:
     """Return at which values of the other variables the coefficients of terms in an interaction hold.
 
     This is the reference level of a factor, and 0 for a number: in a model of `method * log_area` the

@@ -196,7 +196,7 @@ class Labels:
         self._methods = tuple(dict.fromkeys((*self.values_named_by_user("method"), *self._methods)))
         self._ambiguous_spellings = _ambiguous_method_spellings(self._methods)
 
-    def with_references(self, references: Iterable[str]) -> "Labels":
+    def with_references_first(self, references: Iterable[str]) -> "Labels":
         """Return the same labels with some methods first, except for those that a user named."""
         labels = copy.copy(self)
         labels._references = tuple(references)
@@ -302,10 +302,10 @@ class Labels:
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
         """Return the distinct values in their order.
 
-        The references of `with_references` are the first, unless a user named them, then come the values that
-        a user named, then the others. "Overall" and "Average" are the last unless a user named them. Others
-        have the order of their categories if they are a Categorical, here or in the frame; else metrics that
-        of the registry, and other texts that of the alphabet, with numbers in them by size.
+        The references of `with_references_first` are the first, unless a user named them, then come the
+        values that a user named, then the others. "Overall" and "Average" are the last unless a user named
+        them. Others have the order of their categories if they are a Categorical, here or in the frame; else
+        metrics that of the registry, and other texts that of the alphabet, with numbers in them by size.
         """
         ranks = _rank_by_category(values) or self._ranks.get(column, {})
         distinct = list(dict.fromkeys(value for value in values if not is_missing(value)))

@@ -82,7 +82,7 @@ def has_marginal_estimates(estimates: Estimates) -> bool:
 
 def marginal_estimates_heading(estimates: Estimates, labels: Labels) -> str:
     """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
-    name = _marginal_estimates_name(estimates, labels)
+    name = _marginal_estimates_kind(estimates, labels)
     # with a column of metrics the outcome is the score, and each row has its metric
     if not estimates.distinct_values("metric"):
         outcome = only_outcome_text(estimates, labels)
@@ -91,7 +91,7 @@ def marginal_estimates_heading(estimates: Estimates, labels: Labels) -> str:
     return capitalized(name)
 
 
-def _marginal_estimates_name(estimates: Estimates, labels: Labels) -> str:
+def _marginal_estimates_kind(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of marginal estimates: "mean", "difference from Edema", "marginal effect of Age"."""
     terms = estimates.distinct_values("term")
     if len(terms) == 1:
@@ -242,7 +242,7 @@ def _averaged_over_text(estimates: Estimates, average: str) -> str:
     return ", ".join(texts)
 
 
-def _model_variable_columns(estimates: Estimates) -> list[str]:
+def _right_side_key_columns(estimates: Estimates) -> list[str]:
     """Return the columns of a frame of marginal estimates that are variables of its models."""
     variables: set[str] = set()
     for formula in estimates.distinct_values("formula"):
@@ -253,7 +253,7 @@ def _model_variable_columns(estimates: Estimates) -> list[str]:
 def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
     """Return the columns of numeric model variables at whose values marginal estimates are computed."""
     columns = []
-    for column in _model_variable_columns(estimates):
+    for column in _right_side_key_columns(estimates):
         if pd.api.types.is_numeric_dtype(estimates.frame[column]):
             columns.append(column)
     return columns
@@ -297,13 +297,13 @@ def _variables_averaged_or_held_at_mean(estimates: Estimates) -> _VariablesAvera
                 numbers |= set(variable.columns)
             if is_factor or variable.is_column:
                 factors |= set(variable.columns)
-    levels = set(_model_variable_columns(estimates))
+    levels = set(_right_side_key_columns(estimates))
     return _VariablesAveragedOrHeldAtMean(factors - levels, numbers - levels)
 
 
 def count_of_models(estimates: Estimates) -> int:
     """Return the number of models that coefficients or marginal estimates come from."""
-    levels = [*_model_variable_columns(estimates), "reference_level"]
+    levels = [*_right_side_key_columns(estimates), "reference_level"]
     columns = [key for key in estimates.keys if key not in levels]
     columns += estimates.existing_columns(("formula", "reference"))
     return len(estimates.frame[list(dict.fromkeys(columns))].drop_duplicates())

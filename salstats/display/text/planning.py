@@ -296,7 +296,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
     inference = ""
     if populations:
         inference = f", speaking of {joined(populations)}"
-    spread = _assumed_sd_phrase(plan)
+    spread = _assumed_spread_clause(plan)
     if first["approach"] == "formula":
         if first["term"] == "mrmc":
             return f"by Hillis' noncentral F distribution{inference}"
@@ -327,7 +327,7 @@ def _label_of_interval_or_test_used(plan: pd.DataFrame) -> str:
     return "" if test is None else test.label
 
 
-def _assumed_sd_phrase(plan: pd.DataFrame) -> str:
+def _assumed_spread_clause(plan: pd.DataFrame) -> str:
     """Return the assumed spread as the end of a clause: " with the spread of a pilot of 64 patients".
 
     Where studies are drawn from a pilot, its differences are moved to the planned effect and keep their

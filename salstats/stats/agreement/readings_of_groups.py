@@ -73,7 +73,7 @@ def agreement_design(
     scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, unit: Unit
 ) -> AgreementDesign:
     """Check scores and return their groups, cases and units; `over` is the column of the raters."""
-    codes = _coded_rows_with_rater(scores, over)
+    codes = _coded_rows_that_have_rater(scores, over)
     frame = codes.frame
     columns = check_by(frame, by, [column for column in DEFAULT_BY if column != over])
     if over in columns:
@@ -106,7 +106,7 @@ def agreement_design(
     return design
 
 
-def _coded_rows_with_rater(scores: pd.DataFrame, over: str) -> ColumnCodes:
+def _coded_rows_that_have_rater(scores: pd.DataFrame, over: str) -> ColumnCodes:
     """Return coded scores of the rows that have a rater; repeated rows raise an error.
 
     The raters' column need not be a key column of scores frames.

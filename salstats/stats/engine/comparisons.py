@@ -91,15 +91,18 @@ def pair_rows_of_all_comparisons(codes: ColumnCodes, reference: str) -> Pairs:
     """
     methods = _reference_or_all_methods(codes.frame, reference)
     if len(methods) == 1:
-        return pair_rows(codes, methods[0])
+        return pairs_and_unpaired_rows(codes, methods[0])
     # two methods are paired once: with the one that comes first as the reference
     subsets = [
-        pair_rows(codes, method, left_out_methods=methods[:i]) for i, method in enumerate(methods[:-1])
+        pairs_and_unpaired_rows(codes, method, left_out_methods=methods[:i])
+        for i, method in enumerate(methods[:-1])
     ]
     return _concatenated_pairs(subsets)
 
 
-def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str] = ()) -> Pairs:
+def pairs_and_unpaired_rows(
+    codes: ColumnCodes, reference: str, left_out_methods: Sequence[str] = ()
+) -> Pairs:
     """Pair the rows of every method, except those in `left_out_methods`, with the rows of `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
@@ -166,7 +169,7 @@ def all_pairs_with_nan_for_missing_scores(scores: pd.DataFrame, reference: str) 
     lacks, a row with `score` NaN stands for it (other columns from the reference's row), so that no case is
     dropped silently. `reference_reason` is made if the scores have a column `reason`.
     """
-    pairs = pair_rows(ColumnCodes(scores), reference)
+    pairs = pairs_and_unpaired_rows(ColumnCodes(scores), reference)
     paired = scores.iloc[pairs.rows_with_pair_keys].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.method_name_rows)

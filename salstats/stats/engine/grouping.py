@@ -446,7 +446,7 @@ def pooled_by_default_warning(
     candidates = [
         c for c in ("task", "dataset", "model") if c in frame.columns and c not in (*by, *separated)
     ]
-    pooled = [c for c in candidates if _has_group_of_several_repeated_values(frame, c, by)]
+    pooled = [c for c in candidates if _has_group_of_several_values_any_repeated(frame, c, by)]
     if not pooled:
         return None
     counts = " and ".join(f"{frame[c].nunique()} values of {c!r}" for c in pooled)
@@ -467,7 +467,7 @@ def pooled_by_default_warning(
     )
 
 
-def _has_group_of_several_repeated_values(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
+def _has_group_of_several_values_any_repeated(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
     """Return True if a group holds several values of a column, and a value is in several rows of a group."""
     if frame[column].nunique() < 2:
         return False

@@ -144,7 +144,7 @@ def make_significant_win_share_function(group: GroupScores) -> WeightsToValues:
         differences = np.where(np.abs(differences) <= rounding, 0.0, differences)
         tests.append((first, second, make_signed_rank_test(differences)))
 
-    def shares_of_methods_beaten(weights: np.ndarray) -> np.ndarray:
+    def shares_of_methods_beaten_significantly(weights: np.ndarray) -> np.ndarray:
         """Return the shares (n_replicates, n_methods) for drawn units.
 
         `weights` (n_replicates, n_units) say how often each unit is drawn.
@@ -157,7 +157,7 @@ def make_significant_win_share_function(group: GroupScores) -> WeightsToValues:
         # a single method has no others to be better than: its share is 0, and its rank the first
         return n_wins / max(group.n_methods - 1, 1)
 
-    return shares_of_methods_beaten
+    return shares_of_methods_beaten_significantly
 
 
 class OneSidedPValues(NamedTuple):

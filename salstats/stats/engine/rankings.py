@@ -140,7 +140,7 @@ def values_to_rank_methods_by(
     _check_every_method_has_a_mean(target, codes, groups, group_codes, group_keys)
 
     values = ranked.frame["score"].to_numpy(dtype=np.float64)
-    group_scores = _split_scores_by_group(
+    group_scores = _split_unsigned_scores_by_group(
         values,
         method_positions=grouped_rows.groups,
         units=units.codes,
@@ -225,7 +225,7 @@ def _check_every_method_has_a_mean(
         raise _cannot_rank_error(without_scores, int(rows.sum()), group_prefix, rows_of_scores)
 
 
-def _split_scores_by_group(
+def _split_unsigned_scores_by_group(
     values: np.ndarray,
     *,
     method_positions: NDArray[np.integer],

@@ -31,7 +31,7 @@ class RocArea(NamedTuple):
     reference_area: float = np.nan
 
 
-def roc_area(
+def roc_area_or_difference(
     scores: np.ndarray,
     labels: np.ndarray,
     clusters: NDArray[np.integer] | None = None,
@@ -69,10 +69,10 @@ def roc_area(
     n_negative = int((~positive).sum())
     if not n_positive or not n_negative:
         return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, n_rarer=0)
-    placement = placement_value_of_each_score(scores, positive)
+    placement = concordant_share_of_each_score(scores, positive)
     reference_area = np.nan
     if reference is not None:
-        reference_placement = placement_value_of_each_score(reference, positive)
+        reference_placement = concordant_share_of_each_score(reference, positive)
         reference_area = float(reference_placement[positive].mean())
         placement = placement - reference_placement
     area = float(placement[positive].mean())
@@ -110,7 +110,7 @@ def roc_area(
     return RocArea(area, variance, df, n_positive, n_negative, n_rarer, reference_area)
 
 
-def placement_value_of_each_score(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:
+def concordant_share_of_each_score(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:
     """Compute placement values, shape (n_rows,).
 
     The placement value of a positive is the share of negatives below it, and of a negative the share of
@@ -196,7 +196,7 @@ def roc_corners(scores: np.ndarray, positive: NDArray[np.bool_]) -> RocCorners:
     """Compute the corners of an empirical ROC curve; points on the line between two others are left out.
 
     Positives and negatives of one score make one slanted step, so that the area below the line through the
-    corners is the estimate of `roc_area`. There must be a positive and a negative row.
+    corners is the estimate of `roc_area_or_difference`. There must be a positive and a negative row.
     """
     order = np.argsort(-scores, kind="stable")
     last_rows = _last_rows_of_scores(scores[order])

@@ -201,7 +201,7 @@ def add_n_shared_by_methods_and_cautions(
 def warn_of_different_cases(blocks: Sequence[RowsWithCaseCounts], remedy: Callable[[], Message]) -> None:
     """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
     for block in blocks:
-        texts = [text for text in missing_cases_text_or_empty_by_method(block.cases) if text]
+        texts = [text for text in many_missing_cases_text_or_empty_by_method(block.cases) if text]
         if texts and not block.is_average:
             warn(
                 "methods have scores of different cases: ",
@@ -266,7 +266,7 @@ def warn_and_add_caution_of_left_out_cases(
     cases = own_shared_and_any_method_case_counts(
         codes, by, frame["score"].notna().to_numpy(), is_row_of_absent_finding(frame)
     )
-    texts = [text for text in missing_cases_text_or_empty_by_method(cases) if text]
+    texts = [text for text in many_missing_cases_text_or_empty_by_method(cases) if text]
     if not texts:
         return estimates
     warn(
@@ -281,7 +281,7 @@ def warn_and_add_caution_of_left_out_cases(
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def missing_cases_text_or_empty_by_method(cases: CaseCountsOfMethods) -> list[Message]:
+def many_missing_cases_text_or_empty_by_method(cases: CaseCountsOfMethods) -> list[Message]:
     """Return a text on the cases that each method lacks, which is empty for methods that do not lack many."""
     texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)

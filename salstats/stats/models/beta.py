@@ -47,7 +47,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: boo
         has_intercept,
         predictor_names=("",),
         mean_function=_mean_and_derivatives,
-        boundary_probabilities_and_interior_mean=_boundary_probabilities_and_interior_mean,
+        boundary_probabilities_and_interior_mean=_zero_boundary_probabilities_and_mean,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
     logit_mean = matrix @ solution.coefficients
@@ -60,7 +60,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, has_intercept: boo
     return replace(solution, leverage=weighted_qr.leverage)
 
 
-def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
+def _zero_boundary_probabilities_and_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0) and P(1), which are 0, and the mean of the scores at predictors (n, 2)."""
     mean = special.expit(predictors[:, 0])
     zero_probability = np.zeros_like(mean)

@@ -214,10 +214,10 @@ class _ColumnCoding:
     products: list[Product] = field(default_factory=list)
     references: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, position: int, product: Product) -> None:
-        """Add a column of the term at `position`."""
+    def add(self, name: str, term_position: int, product: Product) -> None:
+        """Add a column of the term at `term_position`."""
         self.names.append(name)
-        self.assign.append(position)
+        self.assign.append(term_position)
         self.products.append(product)
 
 
@@ -237,7 +237,7 @@ def _column_coding(
     fully_coded = _terms_and_factors_coded_by_all_levels(formula, levels)
     coding = _ColumnCoding()
     if formula.intercept:
-        coding.add(INTERCEPT, position=-1, product=())
+        coding.add(INTERCEPT, term_position=-1, product=())
     for position, term in enumerate(formula.terms):
         factor_columns = []
         for factor in term:

@@ -303,12 +303,12 @@ def _estimate_difference(estimate: MarginalEstimate, reference: MarginalEstimate
 
 
 def _equivalence_verdict_and_margin_p_value_columns(
-    frame: pd.DataFrame, margin: Margin, responses: np.ndarray, score_sign: int
+    frame: pd.DataFrame, margin: Margin, responses: np.ndarray, estimate_sign: int
 ) -> dict[str, Any]:
     """Return the columns of verdict, equivalence margin and P value of the contrasts.
 
-    `responses` (n,) are the metrics of the left sides. `score_sign` is 1 where a larger estimate is a higher
-    score, and -1 where it is a lower one.
+    `responses` (n,) are the metrics of the left sides. `estimate_sign` is 1 where a larger estimate is a
+    higher score, and -1 where it is a lower one.
     """
     estimate = frame["estimate"].to_numpy(dtype=np.float64)
     std_error = frame["std_error"].to_numpy(dtype=np.float64)
@@ -322,7 +322,7 @@ def _equivalence_verdict_and_margin_p_value_columns(
     is_different = is_strictly_below(frame["p_value"].to_numpy(), alpha)
     is_inside_margin = is_strictly_below(p_value, alpha)
     side = lower_or_higher_verdicts(estimate, is_different)
-    return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, score_sign)
+    return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, estimate_sign)
 
 
 def marginal_slopes(

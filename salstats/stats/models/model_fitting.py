@@ -45,7 +45,7 @@ from salstats.stats.engine.score_reasons import (
 from salstats.stats.engine.shared_cases import (
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
-    missing_cases_text_or_empty_by_method,
+    many_missing_cases_text_or_empty_by_method,
     own_shared_and_any_method_case_counts,
 )
 from salstats.stats.engine.weighting import UNIT
@@ -230,7 +230,7 @@ def _formula_frame_variables_units_and_weights(
     if frame_key not in earlier_frames:
         first_frame = frame_with_metrics_as_columns(data, formula, options.reference)
         earlier_frames[frame_key] = _FrameWithUnits(
-            first_frame, _named_or_row_units(first_frame, options, errors)
+            first_frame, _named_units_else_rows_if_clustered(first_frame, options, errors)
         )
     frame, units = earlier_frames[frame_key]
     warn_pooled_methods(frame, [*by, *formula.columns])
@@ -258,7 +258,9 @@ def _formula_frame_variables_units_and_weights(
     )
 
 
-def _named_or_row_units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | None:
+def _named_units_else_rows_if_clustered(
+    frame: pd.DataFrame, options: ModelOptions, errors: str
+) -> Units | None:
     """Return the units that columns name, else rows as units of clustered errors, else None."""
     is_clustered = errors in CLUSTERED_ERRORS
     candidates = frame
@@ -485,7 +487,7 @@ def _with_n_cases_shared_by_methods(
         if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype(TEXT)
-        missing_by_method = dict(zip(methods, missing_cases_text_or_empty_by_method(cases), strict=True))
+        missing_by_method = dict(zip(methods, many_missing_cases_text_or_empty_by_method(cases), strict=True))
         for position in positions:
             model = models[position]
             texts = list(missing_by_method.values())

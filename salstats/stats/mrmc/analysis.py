@@ -65,7 +65,7 @@ class GroupFigures:
         readings = self.study.readings
         return anova_table(self.values, self.covariance, readings.methods, readings.readers)
 
-    def anova_of_method(self, method: int) -> AnovaTable:
+    def reader_anova_of_method(self, method: int) -> AnovaTable:
         """Return the analysis of variance of the cells of one method."""
         readings = self.study.readings
         cells = readings.methods == method

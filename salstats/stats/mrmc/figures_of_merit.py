@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from salstats.stats.engine.roc import placement_value_of_each_score
+from salstats.stats.engine.roc import concordant_share_of_each_score
 
 #: Largest number of comparisons in a block, which keeps an array at a few MB.
 _BLOCK = 1 << 19
@@ -47,7 +47,7 @@ class ReaderReadings:
         """
         placement_values = np.zeros_like(self.scores)
         for cell, read in enumerate(self.is_read.T):
-            placement_values[read, cell] = placement_value_of_each_score(
+            placement_values[read, cell] = concordant_share_of_each_score(
                 self.scores[read, cell], self.positive[read]
             )
         return placement_values

@@ -302,7 +302,7 @@ def _group_rows_and_warnings(
     rows = []
     problems = []
     for i, method in enumerate(methods):
-        method_table = group_figures.anova_of_method(i)
+        method_table = group_figures.reader_anova_of_method(i)
         error, df = std_error_of_mean(method_table, analysis)
         if not error > smallest_error:
             error = 0.0

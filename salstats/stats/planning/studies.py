@@ -67,7 +67,7 @@ class Plan:
             **options,  # type: ignore[arg-type]
         )
 
-    def analyse_pairs_of_each_study(
+    def limits_and_verdict_of_each_study(
         self, pairs: DrawnPairs, metric: str, rng: np.random.Generator
     ) -> pd.DataFrame:
         """Analyse the pairs of each study as `analyse` would; return a row for each study."""
@@ -107,7 +107,7 @@ class Plan:
         return pd.DataFrame(columns)
 
     def reaches_goal(self, results: pd.DataFrame) -> NDArray[np.bool_]:
-        """Mask of the analysed studies, rows of `analyse_pairs_of_each_study`, that reach the goal."""
+        """Mask of the analysed studies, rows of `limits_and_verdict_of_each_study`, that reach the goal."""
         if self.width is not None:
             widths = results["conf_high"] - results["conf_low"]
             return widths.to_numpy() <= self.width
@@ -205,7 +205,7 @@ def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
         with warnings.catch_warnings():
             # Warnings about a single simulated study do not concern the plan.
             warnings.simplefilter("ignore", SalstatsWarning)
-            results = block.plan.analyse_pairs_of_each_study(pairs, block.metric, rng)
+            results = block.plan.limits_and_verdict_of_each_study(pairs, block.metric, rng)
         frame = results[["n_pairs", "interval", "test"]].assign(
             n_units=block.n_units,
             reaches_goal=block.plan.reaches_goal(results),

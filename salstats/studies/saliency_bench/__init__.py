@@ -40,7 +40,7 @@ from salstats.studies.saliency_bench.table_consistency import (
     digit_changes_that_reconcile_tables,
     printed_correlations_compared_with_printed_values,
     printed_correlations_where_all_data_sets_present,
-    printed_means_matching_cells,
+    printed_means_of_cells,
 )
 from salstats.studies.study_parser import Parser
 
@@ -290,9 +290,9 @@ def _add_printed_numbers(items: Iterable[StudyItem], compared_scores: pd.DataFra
     """Add the printed numbers to the items, for data sets, models and methods named as in the study."""
     cells = split_by_several_or_single_method(compared_scores[list(CELL_COLUMNS)].drop_duplicates())
     printed_rows = {
-        "table_2": printed_means_matching_cells(cells.several),
+        "table_2": printed_means_of_cells(cells.several),
         "table_3": printed_correlations_where_all_data_sets_present(compared_scores),
-        "table_4": printed_means_matching_cells(cells.single),
+        "table_4": printed_means_of_cells(cells.single),
     }
     keys = {"table_2": CELL_COLUMNS, "table_3": ("model", "method", "x", "y"), "table_4": CELL_COLUMNS}
     items_with_printed = []

@@ -82,7 +82,7 @@ def figure_1_images_with_truths(benchmark: Benchmark) -> ItemResult:
     """Fig. 1: an image of each data set with its truth."""
     picks = _median_score_image_of_each_data_set(benchmark)
     figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)
-    return ItemResult(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
+    return ItemResult(picks, _picked_images_table(benchmark, picks), figure, note=_picks_note(picks))
 
 
 @keep_call_in_figure
@@ -153,7 +153,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
             labels={"case": case_titles},
         )
         note = f"{_picks_note(picks)}; below each its own"
-        return ItemResult(scores, _picks_table(benchmark, picks), figure, note=note, title=title)
+        return ItemResult(scores, _picked_images_table(benchmark, picks), figure, note=note, title=title)
 
     return make
 
@@ -209,7 +209,7 @@ def _scores_with_task_column_added_if_missing(benchmark: Benchmark) -> pd.DataFr
     return scores.assign(task=_study(benchmark).tasks[0])
 
 
-def _picks_table(benchmark: Benchmark, picks: pd.DataFrame) -> GT:
+def _picked_images_table(benchmark: Benchmark, picks: pd.DataFrame) -> GT:
     """Make a table of the images that are shown."""
     names = benchmark.names
     return table_of(

@@ -60,7 +60,7 @@ def printed_tables_2_and_3() -> PrintedTables:
     )
 
 
-def printed_means_matching_cells(cells: pd.DataFrame) -> pd.DataFrame:
+def printed_means_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the printed means of the cells (data set, model, method, metric) that the study has as well.
 
     Columns: those of `CELL_COLUMNS`, with the names of the scores, and `estimate`. Cells are matched by name,

@@ -135,7 +135,7 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         slopes,
         _slope_table(slopes),
-        _slope_figure(slopes),
+        _slope_figure_by_feature_scale(slopes),
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
         f"{effect_of_feature_scale_on_slopes_note(slopes)}; stars after Bonferroni's correction for the 4 "
@@ -144,7 +144,7 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
     )
 
 
-def _slope_figure(slopes: pd.DataFrame) -> Figure:
+def _slope_figure_by_feature_scale(slopes: pd.DataFrame) -> Figure:
     """Plot the slopes of IoU and hit rate without task effects, a colour for each scale of the features."""
     is_drawn = (slopes["pool"] != TASK_EFFECTS) & slopes["outcome"].isin(("IoU", "Hit rate"))
     rows = slopes[is_drawn]

@@ -155,8 +155,8 @@ def full_and_true_positive_scores(scores: pd.DataFrame, options: argparse.Namesp
     _check_no_data_options(options)
     check_enough_replicates(options.replicates)
     prepared = _iou_and_hit_rows_main_first(scores, options)
-    full = _rows_of_slice_default_true_positive(prepared, FULL)
-    true_positives = _rows_of_slice_default_true_positive(prepared, TRUE_POSITIVE)
+    full = _rows_of_slice_unnamed_true_positive(prepared, FULL)
+    true_positives = _rows_of_slice_unnamed_true_positive(prepared, TRUE_POSITIVE)
     if options.full_scores:
         if len(full):
             raise SalstatsError(
@@ -356,7 +356,7 @@ def _saliency_series_names(scores: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _rows_of_slice_default_true_positive(scores: pd.DataFrame, name: str) -> pd.DataFrame:
+def _rows_of_slice_unnamed_true_positive(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     """Keep the rows of a slice; rows that name none belong to the true-positive slice."""
     if "slice" not in scores:
         if name == TRUE_POSITIVE:

@@ -14,10 +14,10 @@ from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.display.plots.overlay import (
     findings_absent_in_truth_note,
-    legend_text_of_stored_masks_by_kind,
     method_label,
     missing_images_note,
     number_of_readers_note,
+    predicted_mask_legend_text_by_kind,
     threshold_note,
 )
 from salstats.display.text.labels import Labels
@@ -311,9 +311,9 @@ def test_cases_without_an_image_are_named_unless_none_has_one():
 
 def test_stored_masks_have_their_own_name():
     stored = pictured(saliency=None, outlines={"mask": []})
-    assert list(legend_text_of_stored_masks_by_kind([pictured(), stored])) == ["mask"]
-    assert legend_text_of_stored_masks_by_kind([pictured(outlines={"mask": []})]) == {}
-    assert legend_text_of_stored_masks_by_kind([pictured(saliency=None)]) == {}
+    assert list(predicted_mask_legend_text_by_kind([pictured(), stored])) == ["mask"]
+    assert predicted_mask_legend_text_by_kind([pictured(outlines={"mask": []})]) == {}
+    assert predicted_mask_legend_text_by_kind([pictured(saliency=None)]) == {}
 
 
 @pytest.mark.parametrize("case", ["a", "b"])

@@ -27,7 +27,7 @@ def text(**options):
 def test_a_terminal_shows_marks_and_other_text_does_not_speak_of_them():
     assert "Bold" not in text()
     assert "\x1b" not in text()
-    marked = text(escapes=True).splitlines()
+    marked = text(with_terminal_styles=True).splitlines()
     assert "Bold: best estimate." in marked
     assert marked[1] == "Edema   \x1b[1m0.5\x1b[0m  0.4"
     assert marked[2] == "Nodule  0.3  \x1b[1;4m0.6\x1b[0m"

@@ -6,7 +6,10 @@ import pytest
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.text.interactions import interaction_note, reference_levels_by_slope_term
+from salstats.display.text.interactions import (
+    reference_levels_by_slope_term,
+    where_interacting_terms_hold_note,
+)
 from salstats.display.text.labels import Labels
 
 LABELS = Labels()
@@ -39,22 +42,27 @@ def coefficients(right_side):
     ],
 )
 def test_coefficients_hold_at_reference_levels_and_zeros_of_what_they_interact_with(right_side, conditions):
-    note = interaction_note(read_estimates(coefficients(right_side)), LABELS)
+    note = where_interacting_terms_hold_note(read_estimates(coefficients(right_side)), LABELS)
     assert note == f"Coefficients of terms in an interaction hold {conditions}."
 
 
 def test_models_without_interaction_and_terms_outside_it_have_no_note():
-    assert interaction_note(read_estimates(coefficients("modality + log_area")), LABELS) == ""
+    assert (
+        where_interacting_terms_hold_note(read_estimates(coefficients("modality + log_area")), LABELS) == ""
+    )
     terms = coefficients("modality * log_area + site")
-    assert interaction_note(read_estimates(terms), LABELS, ["siteWest", "modalityMRI:log_area"]) == ""
-    assert "where" not in interaction_note(read_estimates(terms), LABELS, ["log_area"])
+    assert (
+        where_interacting_terms_hold_note(read_estimates(terms), LABELS, ["siteWest", "modalityMRI:log_area"])
+        == ""
+    )
+    assert "where" not in where_interacting_terms_hold_note(read_estimates(terms), LABELS, ["log_area"])
     marginal = terms.assign(average="rows")
-    assert interaction_note(read_estimates(marginal), LABELS) == ""
+    assert where_interacting_terms_hold_note(read_estimates(marginal), LABELS) == ""
 
 
 def test_a_factor_without_a_term_of_its_own_has_no_known_reference_level():
     terms = coefficients("modality * log_area").query("term != 'modalityMRI'")
-    assert "(that of Modality)" in interaction_note(read_estimates(terms), LABELS)
+    assert "(that of Modality)" in where_interacting_terms_hold_note(read_estimates(terms), LABELS)
 
 
 def test_a_slope_in_an_interaction_with_factors_is_that_at_their_reference_levels():
@@ -72,12 +80,12 @@ def test_models_with_different_reference_levels_have_them_all():
     other = terms.replace({"reference_level": {"CT": "PET"}})
     both = read_estimates(pd.concat([terms, other]))
     assert reference_levels_by_slope_term(both, LABELS) == {"log_area": "CT or PET"}
-    assert "(CT or PET)" in interaction_note(both, LABELS)
+    assert "(CT or PET)" in where_interacting_terms_hold_note(both, LABELS)
 
 
 def test_tables_and_figures_of_coefficients_have_the_note():
     terms = coefficients("modality * log_area")
-    note = interaction_note(read_estimates(terms), LABELS)
+    note = where_interacting_terms_hold_note(read_estimates(terms), LABELS)
     for table in (ss.table_regression(terms), ss.table_estimates(terms)):
         assert note in table.as_raw_html()
     for figure in (ss.plot_regression(terms), ss.plot_forest(terms)):

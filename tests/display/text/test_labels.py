@@ -233,9 +233,9 @@ def test_methods_of_a_frame_share_its_colours_and_lines_of_other_names_do_not():
 def test_references_stand_first_unless_a_user_named_them():
     methods = ["lime", "rise", "Average"]
     labels = Labels()
-    assert labels.with_references(["rise"]).order("method", methods) == ["rise", "lime", "Average"]
+    assert labels.with_references_first(["rise"]).order("method", methods) == ["rise", "lime", "Average"]
     assert labels.order("method", methods) == ["lime", "rise", "Average"]
-    named = Labels({"method": ["lime", "rise"]}).with_references(["rise"])
+    named = Labels({"method": ["lime", "rise"]}).with_references_first(["rise"])
     assert named.order("method", methods) == ["lime", "rise", "Average"]
 
 

@@ -54,10 +54,10 @@ def test_terms_are_divided_into_variables_and_levels(term, formula, variables):
 
 def test_levels_stand_below_their_factor_after_the_reference():
     estimates = terms("taskEdema", "elongation", reference_level=["Atelectasis", None])
-    with_references = with_reference_rows(estimates, ["method", "formula"])
-    assert with_references.frame["term"].tolist() == ["taskAtelectasis", "taskEdema", "elongation"]
-    assert with_references.has_estimate.tolist() == [False, True, True]
-    rows = distinct_term_and_factor_rows(with_references, Labels())
+    with_references_first = with_reference_rows(estimates, ["method", "formula"])
+    assert with_references_first.frame["term"].tolist() == ["taskAtelectasis", "taskEdema", "elongation"]
+    assert with_references_first.has_estimate.tolist() == [False, True, True]
+    rows = distinct_term_and_factor_rows(with_references_first, Labels())
     assert [(row.text, row.is_level) for row in rows] == [
         ("Task", False), ("Atelectasis", True), ("Edema", True), ("Elongation", False),
     ]  # fmt: skip

@@ -9,9 +9,9 @@ from salstats.stats.auroc import auroc
 from salstats.stats.engine.draws import draw_units
 from salstats.stats.engine.roc import (
     area_limits,
+    concordant_share_of_each_score,
     exact_p_value_of_separation,
-    placement_value_of_each_score,
-    roc_area,
+    roc_area_or_difference,
     roc_corners,
     true_positive_rate_replicates,
 )
@@ -76,7 +76,7 @@ def test_clustered_limits_of_few_patients_hold_the_truth():
         patients = np.repeat(np.arange(10), rng.integers(1, 5, 10))
         labels = (rng.random(10) < 0.5)[patients]
         scores = labels + rng.normal(0, 0.8, 10)[patients] + rng.normal(0, 0.6, len(patients))
-        area = roc_area(scores, labels, patients)
+        area = roc_area_or_difference(scores, labels, patients)
         if not area.variance > 0:
             # separated, or too few patients of a class: no limits
             continue
@@ -100,27 +100,27 @@ def test_placements_are_the_shares_of_pairs_in_the_right_order():
     pair_by_pair = (scores[positive][:, None] > scores[~positive]) + 0.5 * (
         scores[positive][:, None] == scores[~positive]
     )
-    values = placement_value_of_each_score(scores, positive)
+    values = concordant_share_of_each_score(scores, positive)
     np.testing.assert_allclose(values[positive], pair_by_pair.mean(axis=1))
     np.testing.assert_allclose(values[~positive], pair_by_pair.mean(axis=0))
 
 
 def test_an_area_is_the_mann_whitney_statistic_with_delongs_variance():
     (scores, other), positive = few_rows()
-    area = roc_area(scores, positive)
+    area = roc_area_or_difference(scores, positive)
     u = stats.mannwhitneyu(scores[positive], scores[~positive]).statistic
     assert area.estimate == pytest.approx(u / (positive.sum() * (~positive).sum()))
-    v = placement_value_of_each_score(scores, positive)
+    v = concordant_share_of_each_score(scores, positive)
     terms = [v[own].var(ddof=1) / own.sum() for own in (positive, ~positive)]
     assert area.variance == pytest.approx(sum(terms), rel=1e-10)
     # Welch's degrees of freedom
     welch = sum(terms) ** 2 / (terms[0] ** 2 / (positive.sum() - 1) + terms[1] ** 2 / ((~positive).sum() - 1))
     assert area.df == pytest.approx(welch, rel=1e-10)
     assert (area.n_positive, area.n_negative, area.n_rarer) == (5, 9, 5)
-    gap = roc_area(scores, positive, reference=other)
-    assert gap.estimate == pytest.approx(area.estimate - roc_area(other, positive).estimate)
-    assert gap.reference_area == pytest.approx(roc_area(other, positive).estimate)
-    difference = v - placement_value_of_each_score(other, positive)
+    gap = roc_area_or_difference(scores, positive, reference=other)
+    assert gap.estimate == pytest.approx(area.estimate - roc_area_or_difference(other, positive).estimate)
+    assert gap.reference_area == pytest.approx(roc_area_or_difference(other, positive).estimate)
+    difference = v - concordant_share_of_each_score(other, positive)
     expected = sum(difference[own].var(ddof=1) / own.sum() for own in (positive, ~positive))
     assert gap.variance == pytest.approx(expected, rel=1e-10)
 
@@ -128,8 +128,8 @@ def test_an_area_is_the_mann_whitney_statistic_with_delongs_variance():
 def test_obuchowskis_variance_is_its_formula_with_all_three_terms():
     (scores, _), positive = few_rows(1)
     clusters = np.arange(14) % 5
-    area = roc_area(scores, positive, clusters, obuchowski=True)
-    deviation = placement_value_of_each_score(scores, positive) - area.estimate
+    area = roc_area_or_difference(scores, positive, clusters, obuchowski=True)
+    deviation = concordant_share_of_each_score(scores, positive) - area.estimate
     a = np.array([deviation[positive & (clusters == k)].sum() for k in range(5)]) / positive.sum()
     b = np.array([deviation[~positive & (clusters == k)].sum() for k in range(5)]) / (~positive).sum()
     n_a, n_b = (len(np.unique(clusters[own])) for own in (positive, ~positive))
@@ -140,9 +140,9 @@ def test_obuchowskis_variance_is_its_formula_with_all_three_terms():
 
 def test_one_class_has_no_area_and_one_cluster_of_a_class_no_variance():
     (scores, _), positive = few_rows()
-    assert np.isnan(roc_area(scores, np.ones(14, dtype=bool)).estimate)
+    assert np.isnan(roc_area_or_difference(scores, np.ones(14, dtype=bool)).estimate)
     clusters = np.where(positive, 99, np.arange(14))
-    area = roc_area(scores, positive, clusters)
+    area = roc_area_or_difference(scores, positive, clusters)
     assert np.isfinite(area.estimate)
     assert np.isnan(area.variance)
 
@@ -213,6 +213,8 @@ def test_a_replicate_of_one_label_has_no_curve():
 
 
 def test_areas_without_variance_have_none():
-    separated = roc_area(np.array([0.9, 0.8, 0.2, 0.1]), np.array([True, True, False, False]), np.arange(4))
+    separated = roc_area_or_difference(
+        np.array([0.9, 0.8, 0.2, 0.1]), np.array([True, True, False, False]), np.arange(4)
+    )
     assert (separated.estimate, separated.variance) == (1.0, 0.0)
     assert np.isnan(separated.df)

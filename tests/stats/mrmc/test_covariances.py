@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mrmc_readings import area, readings, some_ratings
 
-from salstats.stats.auroc import roc_area
+from salstats.stats.auroc import roc_area_or_difference
 from salstats.stats.mrmc import figures_of_merit
 from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions, unbiasing_factors_of_cell_pairs
 from salstats.stats.mrmc.figures_of_merit import ReaderReadings
@@ -61,13 +61,15 @@ def test_the_jackknife_leaves_out_a_patient(figure):
 
 
 def test_delong_of_patients_is_obuchowskis():
-    """Variances of cells and of their differences are those of `roc_area`, checked on her example."""
+    """Variances of cells and of differences are those of `roc_area_or_difference`, checked on her example."""
     scores, positive = some_ratings()
     found = estimated("delong", "auc", readings(scores, positive, PATIENTS))
     for i, j in itertools.combinations(range(4), 2):
-        both = roc_area(scores[:, i], positive, PATIENTS, reference=scores[:, j], obuchowski=True)
+        both = roc_area_or_difference(
+            scores[:, i], positive, PATIENTS, reference=scores[:, j], obuchowski=True
+        )
         assert found[i, i] + found[j, j] - 2 * found[i, j] == pytest.approx(both.variance, abs=ROUNDING)
-        alone = roc_area(scores[:, i], positive, PATIENTS, obuchowski=True)
+        alone = roc_area_or_difference(scores[:, i], positive, PATIENTS, obuchowski=True)
         assert found[i, i] == pytest.approx(alone.variance, abs=ROUNDING)
 
 

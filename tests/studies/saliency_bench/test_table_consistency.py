@@ -22,7 +22,7 @@ from salstats.studies.saliency_bench.table_consistency import (
     digit_changes_that_reconcile_tables,
     printed_correlations_compared_with_printed_values,
     printed_correlations_where_all_data_sets_present,
-    printed_means_matching_cells,
+    printed_means_of_cells,
     printed_tables_2_and_3,
     values_after_changes,
 )
@@ -111,7 +111,7 @@ def test_printed_means_are_those_of_the_cells_that_have_a_name_of_the_study():
     # names are known by their letters
     own = cells.assign(method=cells["method"].str.upper())
     others = own.assign(dataset="elsewhere")
-    found = printed_means_matching_cells(pd.concat([own, own, others]))
+    found = printed_means_of_cells(pd.concat([own, own, others]))
     assert found["method"].tolist() == own["method"].tolist()
     assert found["estimate"].tolist() == printed["estimate"].tail(4).tolist()
 

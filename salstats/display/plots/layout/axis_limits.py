@@ -205,11 +205,11 @@ def axis_end_of_rows(
 
 
 def arrows_note(
-    frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: str, *, has_numbers: bool
+    frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: str, *, names_beyond: bool
 ) -> str:
     """Return sentences on the arrows of a figure, "" without arrows.
 
-    If `has_numbers`, they give the estimates beyond the axis with `digits` decimals, written in `style`.
+    If `names_beyond`, they give the estimates beyond the axis with `digits` decimals, written in `style`.
     """
     frame = frame[frame["estimate"].notna()]
     cut_frame = with_bars_cut_at_limits(frame, limits)
@@ -217,7 +217,7 @@ def arrows_note(
         return ""
     if not cut_frame["is_beyond"].any():
         return _BARS_GO_ON
-    if not has_numbers:
+    if not names_beyond:
         return f"{_BARS_GO_ON} {_ESTIMATE_BEYOND}"
     texts = []
     for row in frame[cut_frame["is_beyond"]].to_dict("records"):

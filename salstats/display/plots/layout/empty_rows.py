@@ -26,7 +26,7 @@ def empty_row_texts(
     colours: Mapping[str, str],
     *,
     striped: bool = True,
-    absent: str = NO_ESTIMATE,
+    absent_in_panel: str = NO_ESTIMATE,
 ) -> pd.DataFrame:
     """Return the texts of places without an estimate.
 
@@ -42,7 +42,7 @@ def empty_row_texts(
         Colour of each method by its text in the legend; without it all texts are grey.
     striped : bool
         Whether every second row has a stripe.
-    absent : str
+    absent_in_panel : str
         Text of a row that has marks in another panel but none in this one.
 
     Returns
@@ -63,7 +63,7 @@ def empty_row_texts(
     for panel in panels:
         rows_of_panel = set(marks.loc[marks["panel"] == panel, "row"])
         for row in sorted(set(marks["row"]) - rows_of_panel):
-            places.append((panel, float(rows.centres[row]), row, absent, MUTED))
+            places.append((panel, float(rows.centres[row]), row, absent_in_panel, MUTED))
     texts = pd.DataFrame(places, columns=columns)
     background = np.full(len(texts), "white", dtype=object)
     if striped:

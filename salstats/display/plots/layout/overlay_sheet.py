@@ -189,7 +189,9 @@ class _Stack:
         band_depth = self._depth
         for column, left in lefts.items():
             if (band.row, column) in self._number_of:
-                picture_depth = self._add_picture_and_return_depth(self._number_of[band.row, column], left)
+                picture_depth = self._add_picture_and_return_lower_end(
+                    self._number_of[band.row, column], left
+                )
                 band_depth = max(band_depth, picture_depth)
         self._depth = band_depth + GAP_MM
         self._last_band = band
@@ -204,7 +206,7 @@ class _Stack:
             # the position of a title is that of its lower edge
             self.texts.append(_Text("title", lefts[column], TEXT_GAP_MM - self._depth, title))
 
-    def _add_picture_and_return_depth(self, number: int, left: float) -> float:
+    def _add_picture_and_return_lower_end(self, number: int, left: float) -> float:
         """Add a picture with its text, and return the distance from the top to their lower end."""
         picture = self.placed[number]
         picture_row = _picture_row_from_box_left_top(picture, self.sheet.box, left, top=-self._depth)

@@ -252,12 +252,16 @@ def fit_mixed(
 
 
 def scaled_model(
-    matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, orthogonalize: bool = True
+    matrix: np.ndarray,
+    response: np.ndarray,
+    terms: Sequence[RandomTerm],
+    *,
+    orthogonalize_effects: bool = True,
 ) -> ScaledModel:
     """Return a model rescaled for computation.
 
-    With `orthogonalize` correlated effects of a term become orthogonal; otherwise they are only scaled to
-    mean square 1.
+    With `orthogonalize_effects` correlated effects of a term become orthogonal; otherwise they are only
+    scaled to mean square 1.
     """
     orthogonal, triangle = np.linalg.qr(matrix)
     coefficient_basis = solve_triangular(triangle, np.eye(len(triangle)))
@@ -269,7 +273,9 @@ def scaled_model(
             "the coefficients fit the response exactly, which leaves nothing to a mixed model",
             option="formula",
         )
-    bases = tuple(_scaling_basis(term, orthogonalize=orthogonalize and term.correlated) for term in terms)
+    bases = tuple(
+        _scaling_basis(term, orthogonalize=orthogonalize_effects and term.correlated) for term in terms
+    )
     scaled_terms = tuple(
         replace(term, matrix=term.matrix @ basis) for term, basis in zip(terms, bases, strict=True)
     )

@@ -373,7 +373,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     reordered_effects = tuple(term.effects[effect] for effect in order)
     terms = list(solution.terms)
     terms[k] = replace(term, effects=reordered_effects, matrix=term.matrix[:, order])
-    scaled = scaled_model(solution.matrix, solution.response, terms, orthogonalize=False)
+    scaled = scaled_model(solution.matrix, solution.response, terms, orthogonalize_effects=False)
     is_variance = is_diagonal_entry(terms)
     start = np.where(is_variance, 1.0, 0.0)
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(start)

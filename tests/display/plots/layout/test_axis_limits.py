@@ -117,15 +117,15 @@ def test_a_limit_without_end_has_no_arrow():
 def test_the_caption_says_what_arrows_are_and_names_estimates_that_no_text_shows():
     frame = rows([0, 8])
     limits = limits_of_cut_axes(frame, (-10, 10), None)
-    assert arrows_note(frame, limits, 1, "nature", has_numbers=False) == (
+    assert arrows_note(frame, limits, 1, "nature", names_beyond=False) == (
         "Bars that end in an arrow go on beyond the axis."
     )
     beyond = rows([0, 20])
-    assert "An arrow without a mark" in arrows_note(beyond, limits, 1, "nature", has_numbers=False)
+    assert "An arrow without a mark" in arrows_note(beyond, limits, 1, "nature", names_beyond=False)
     assert "Beyond it: IoU/t1 20.0 (15.0, 25.0)." in arrows_note(
-        beyond, limits, 1, "nature", has_numbers=True
+        beyond, limits, 1, "nature", names_beyond=True
     )
-    assert arrows_note(rows([0]), limits, 1, "nature", has_numbers=True) == ""
+    assert arrows_note(rows([0]), limits, 1, "nature", names_beyond=True) == ""
 
 
 def test_lines_beyond_the_axis_are_left_out():
@@ -172,6 +172,6 @@ def test_arrows_are_layers_at_the_ends_that_bars_reach():
 
 def test_of_many_estimates_beyond_the_axis_some_are_named_and_the_others_counted():
     frame = rows([20] * 30)
-    note = arrows_note(frame, limits_of_cut_axes(frame, (-10, 10), None), 1, "nature", has_numbers=True)
+    note = arrows_note(frame, limits_of_cut_axes(frame, (-10, 10), None), 1, "nature", names_beyond=True)
     n_more = int(re.search(r" and (\d+) more\.$", note)[1])
     assert note.count("IoU/t") == 30 - n_more > 0

@@ -30,7 +30,10 @@ def test_missing_estimates_are_not_defined_and_rows_of_other_panels_have_no_esti
         ["q", ROWS.centres[1], "no estimate", "#555555"],
     ]
     assert texts["background"].tolist() == ["white", STRIPE]
-    assert list(empty_row_texts(frame, ROWS, {}, absent="no scores")["text"]) == ["not defined", "no scores"]
+    assert list(empty_row_texts(frame, ROWS, {}, absent_in_panel="no scores")["text"]) == [
+        "not defined",
+        "no scores",
+    ]
     assert set(empty_row_texts(frame, ROWS, {}, striped=False)["background"]) == {"white"}
 
 
