@@ -76,6 +76,9 @@ def prediction_rows(
         displayed = {column: display_values(model, column, values) for column, values in codes.items()}
         model_variables = pd.DataFrame(displayed, index=range(len(rows)))
         if random:
+            # a model without variables has one mean, which all rows share
+            for name, values in model_means.items():
+                model_means[name] = np.broadcast_to(values, len(rows))
             # There are no limits for a sum of coefficients and predicted random effects.
             for name in ("std_error", "conf_low", "conf_high"):
                 model_means[name] = np.full(len(rows), np.nan)
