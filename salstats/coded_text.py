@@ -67,7 +67,7 @@ def make_arrow_dictionary_text_plain(frame: pd.DataFrame) -> None:
         frame[name] = column
 
 
-def frame_with_sorted_categories(arrow_table: Any) -> pd.DataFrame:
+def frame_with_sorted_dictionaries(arrow_table: Any) -> pd.DataFrame:
     """Return a pyarrow.Table as a frame: its text as it stands, its dictionary-encoded columns sorted."""
     import pyarrow as pa
 

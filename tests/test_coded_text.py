@@ -10,7 +10,7 @@ from salstats.coded_text import (
     TEXT,
     arrow_dictionary_with_empty_as_missing,
     codes_and_values,
-    frame_with_sorted_categories,
+    frame_with_sorted_dictionaries,
     in_threads,
     is_arrow_text_dictionary,
     make_arrow_dictionary_text_plain,
@@ -54,7 +54,7 @@ def test_dictionaries_put_below_each_other_are_one():
 def test_text_of_a_table_stays_text_and_its_dictionaries_stay_codes():
     coded = pa.array(["b", None, "a"]).dictionary_encode()
     table = pa.table({"note": pa.array(["x", None, ""], pa.large_string()), "site": coded, "n": [1, 2, 3]})
-    frame = frame_with_sorted_categories(table)
+    frame = frame_with_sorted_dictionaries(table)
     assert frame["note"].dtype == TEXT
     assert frame["n"].dtype == "int64"
     assert [is_arrow_text_dictionary(frame[name]) for name in frame] == [False, True, False]

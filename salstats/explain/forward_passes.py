@@ -106,7 +106,7 @@ def predict(
         passes = Passes(
             model=model,
             device=torch_device,
-            batch_size=n_images_per_pass(batch_size, stack, torch_device),
+            batch_size=n_images_per_pass_capped_on_cpu(batch_size, stack, torch_device),
             mixed_precision=mixed_precision,
         )
         outputs = passes.batched_outputs_without_gradients(stack)
@@ -208,7 +208,7 @@ def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
     return outputs
 
 
-def n_images_per_pass(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
+def n_images_per_pass_capped_on_cpu(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
     """Return the number of images in a pass: on a CPU at most those of `MAX_CPU_PIXELS` pixels."""
     size = check_count(batch_size, "batch_size")
     if device.type != "cpu":
@@ -244,13 +244,13 @@ class Passes:
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
         """Return outputs as `batched_outputs_without_gradients` does; on a CPU faster, different by rounding.
 
-        A pass on the CPU has at most `n_images_per_pass` images, with channels last in memory where that pays
-        and the network takes them so.
+        A pass on the CPU has at most `n_images_per_pass_capped_on_cpu` images, with channels last in memory
+        where that pays and the network takes them so.
         """
         if self.device.type != "cpu":
             return self.batched_outputs_without_gradients(images)
         make_glibc_keep_freed_memory()
-        size = n_images_per_pass(self.batch_size, images, self.device)
+        size = n_images_per_pass_capped_on_cpu(self.batch_size, images, self.device)
         n_pixels = min(size, len(images)) * images[0, 0].numel()
         n_weights = sum(parameter.numel() for parameter in self.model.parameters())
         channels_last_pays = n_weights <= _MAX_WEIGHTS_PER_PIXEL * n_pixels

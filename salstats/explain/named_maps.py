@@ -195,13 +195,15 @@ def stored_maps_of_network(
     images: Any,
     map_folder: str | os.PathLike[str],
     cases: Sequence[Any] | None = None,
-    tasks: Sequence[Any] | None = None,
+    task_of_each_case: Sequence[Any] | None = None,
 ) -> FolderMaps:
     """Return the maps of a network in a map folder, which are read case by case later.
 
     A network's maps are those with its name, and with its seed if it has one; in a folder without a column
-    `model` all maps are of one network. Only maps of the given `cases` are kept; with `tasks`, one for each
-    case, only those of these pairs of case and task. `images` map cases to images as for `make_maps`.
+    `model` all maps are of one network. Only maps of the given `cases` are kept, and with
+    `task_of_each_case` only those of these pairs of case and task. `images` map cases to images as for
+    `make_maps`.
+
     SalstatsError if the network has no such maps or does not know a task, or a case has no image;
     InputFileError if settings say that another network made the maps.
     """
@@ -220,7 +222,7 @@ def stored_maps_of_network(
             path=path / TABLE_FILE,
             choices=models,
         )
-    network_rows = _rows_restricted_to_cases_and_tasks(network_rows, cases, tasks, path)
+    network_rows = _rows_restricted_to_cases_and_tasks(network_rows, cases, task_of_each_case, path)
     (member,) = members_with_outputs([network], None)
     outputs = member.outputs
     rows_by_case: dict[str, list[MapRow]] = {}

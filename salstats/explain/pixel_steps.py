@@ -60,7 +60,7 @@ class OrderedImage(NamedTuple):
     #: Rank of each pixel, (height, width); that of rank 0 changes first.
     ranks: torch.Tensor
 
-    def first_image_with_last_pixels(self, counts: list[int]) -> torch.Tensor:
+    def first_image_changed_to_last(self, counts: list[int]) -> torch.Tensor:
         """Return an image for each number of changed pixels, shape (len(counts), channels, height, width)."""
         n_changed = torch.tensor(counts, device=self.ranks.device)
         # (counts, height, width), the same for all channels
@@ -129,7 +129,7 @@ class PixelSteps(Passes):
                 steps_of_image = list(image_steps)
                 ordered, _ = steps_of_image[0]
                 counts = [count for _, count in steps_of_image]
-                changed_images.append(ordered.first_image_with_last_pixels(counts))
+                changed_images.append(ordered.first_image_changed_to_last(counts))
             images = torch.cat(changed_images)
             # `outputs` prefers channels last on a CPU. Its `contiguous` would leave the strides of images
             # with a single channel as they are; a copy sets them.

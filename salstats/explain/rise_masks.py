@@ -16,7 +16,7 @@ from salstats.explain.forward_passes import (
     PROBABILITIES,
     evaluating,
     function_if_softmax_outputs_or_logarithms,
-    n_images_per_pass,
+    n_images_per_pass_capped_on_cpu,
     to_probabilities,
 )
 from salstats.explain.input_checks import check_images, check_targets
@@ -119,7 +119,7 @@ def rise_masks(
         request = Request(
             model=model,
             device=torch_device,
-            batch_size=n_images_per_pass(batch_size, stack, torch_device),
+            batch_size=n_images_per_pass_capped_on_cpu(batch_size, stack, torch_device),
             mixed_precision=mixed_precision,
             images=stack,
             targets=torch.zeros(len(stack), dtype=torch.int64),

@@ -16,7 +16,7 @@ from salstats.explain.forward_passes import (
     evaluating,
     is_out_of_memory_error,
     make_glibc_keep_freed_memory,
-    n_images_per_pass,
+    n_images_per_pass_capped_on_cpu,
     warn_of_final_sigmoid_or_softmax,
 )
 from salstats.explain.input_checks import check_images, check_targets, groups_of_equal_images
@@ -224,7 +224,7 @@ def explain(
         explained = groups
         if not record.depends_on_target:
             explained = [group[:1] for group in groups]
-        size = n_images_per_pass(batch_size, stack, torch_device)
+        size = n_images_per_pass_capped_on_cpu(batch_size, stack, torch_device)
         batches = [explained[start : start + size] for start in range(0, len(explained), size)]
         for batch in with_progress_bar(batches, len(explained), record.label, progress=progress):
             indices = [index for group in batch for index in group]

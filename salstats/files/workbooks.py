@@ -79,7 +79,7 @@ def _cell_xml(value: Any) -> str:
         return f'<c t="b"><v>{value:d}</v></c>'
     if _is_held_exactly_as_double(value):
         return f"<c><v>{value!r}</v></c>"
-    text = _cell_text(value)
+    text = _nonempty_cell_text(value)
     if _ILLEGAL_IN_XML.search(text) or len(text) > _MAX_CHARACTERS:
         raise SalstatsError(
             f"{text[:60]!r} holds too many characters for a workbook, or one that it cannot hold",
@@ -96,7 +96,7 @@ def _is_held_exactly_as_double(value: Any) -> bool:
     return isinstance(value, int) and abs(value) < _EXACT_NUMBER_LIMIT
 
 
-def _cell_text(value: Any) -> str:
+def _nonempty_cell_text(value: Any) -> str:
     """Return a value as text, dates and times in ISO form; raise where it cannot be a cell."""
     if isinstance(value, str):
         return value

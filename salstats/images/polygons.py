@@ -33,7 +33,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
     pixels away, on average, on polygons of the size of findings).
     """
     height, width = check_shape(shape)
-    vertices = checked_vertices_xy(polygons, source)
+    vertices = whole_pixel_vertices_xy(polygons, source)
     if not vertices:
         return empty((height, width))
     all_vertices = np.concatenate(vertices)
@@ -60,7 +60,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
     return encode_box(mask[box], (top + rows.start, cols.start), (height, width))
 
 
-def checked_vertices_xy(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
+def whole_pixel_vertices_xy(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
     """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does.
 
     A ValueRangeError about one polygon has its index in `rows`.

@@ -11,7 +11,7 @@ from salstats.checks import and_n_more_names_text, invisibility_text
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle
-from salstats.images.polygons import checked_vertices_xy
+from salstats.images.polygons import whole_pixel_vertices_xy
 from salstats.images.run_lengths import check_shape, shortened_repr
 
 #: Key among the tasks of a case whose value is the image's (height, width).
@@ -126,7 +126,7 @@ def read_outlines_as_vertices_xy(path: Path, task_name: Callable[[str], str]) ->
                 column=_IMAGE_SIZE_KEY,
             )
         try:
-            outlines = checked_vertices_xy(value, location)
+            outlines = whole_pixel_vertices_xy(value, location)
         except SalstatsError as error:
             raise InputFileError(error.message, rows=error.rows) from error
         height, width = shapes[case]

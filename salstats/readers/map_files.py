@@ -387,7 +387,7 @@ def checked_2d_array(file: Path, array: np.ndarray, content_name: str) -> np.nda
     return array.reshape(array.shape[-2:])
 
 
-def _read_array(file: Path, suffixes: Sequence[str], content_name: str) -> np.ndarray:
+def _read_array(file: Path, suffixes_in_error: Sequence[str], content_name: str) -> np.ndarray:
     """Read the array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
     if suffix in image_files.MAP_IMAGE_SUFFIXES:
@@ -396,7 +396,9 @@ def _read_array(file: Path, suffixes: Sequence[str], content_name: str) -> np.nd
         return _only_array_of_npz(file)
     if suffix != ".npy":
         raise InputFileError(
-            f"{file}: a {content_name} is read from {', '.join(suffixes)}", path=file, choices=suffixes
+            f"{file}: a {content_name} is read from {', '.join(suffixes_in_error)}",
+            path=file,
+            choices=suffixes_in_error,
         )
     if image_files.npy_holds_objects(file):
         return _array_of_pickled_dict(file)

@@ -173,12 +173,12 @@ class _CompactReader:
             self._skip(self._read_varint())
             return None
         if value_type in (_LIST, _SET):
-            return self._read_list(depth + 1)
+            return self._read_list_skipping_binary_and_float(depth + 1)
         if value_type == _STRUCT:
             return self.read_struct(depth + 1)
         raise InputFileError(f"a header has a field of type {value_type}", value=value_type)
 
-    def _read_list(self, depth: int) -> list[Any]:
+    def _read_list_skipping_binary_and_float(self, depth: int) -> list[Any]:
         """Read the values of a list, as `_read_value_skipping_binary_and_float` reads each.
 
         Truth values are numbers here: 1 is true.

@@ -38,7 +38,7 @@ from salstats.readers.score_layouts import (
     renamed_with_case_and_patient,
     stack_scores,
 )
-from salstats.readers.tables import read_table, read_table_with_coded_text
+from salstats.readers.tables import read_table, read_table_with_arrow_text
 from salstats.score_checks import warn_of_two_scales
 
 
@@ -159,7 +159,7 @@ def read_scores(
     frames = []
     origins = []
     for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
-        table = read_table_with_coded_text(file, options)
+        table = read_table_with_arrow_text(file, options)
         frame, row_numbers = arrange_scores(table, layout, file_method, file_metric, joined_columns)
         if len(files) > 1:
             make_arrow_dictionary_text_plain(frame)

@@ -13,7 +13,7 @@ from salstats.checks import LARGEST_NUMBER, did_you_mean, invisibility_text, quo
 from salstats.coded_text import (
     TEXT,
     arrow_dictionary_with_empty_as_missing,
-    frame_with_sorted_categories,
+    frame_with_sorted_dictionaries,
     is_arrow_text_dictionary,
     make_arrow_dictionary_text_plain,
     plain_text,
@@ -98,7 +98,7 @@ class FileTable:
     """The cells of a table file as the file has them, under the names of its header."""
 
     file: Path
-    #: Text, as Arrow dictionaries from `read_table_with_coded_text`; in Parquet and XLSX also numbers. An
+    #: Text, as Arrow dictionaries from `read_table_with_arrow_text`; in Parquet and XLSX also numbers. An
     #: empty cell is "" (text) or NaN. The index counts rows from 0.
     cells: pd.DataFrame
     #: Number of the first data row in the file: 2 below a header, 1 in Parquet.
@@ -576,12 +576,12 @@ def read_table(
     A file that is not such a table raises InputFileError with file and row; so does a header without a data
     row, unless `may_be_empty`.
     """
-    table = read_table_with_coded_text(path, options, may_be_empty=may_be_empty)
+    table = read_table_with_arrow_text(path, options, may_be_empty=may_be_empty)
     make_arrow_dictionary_text_plain(table.cells)
     return table
 
 
-def read_table_with_coded_text(
+def read_table_with_arrow_text(
     path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
 ) -> FileTable:
     """Read a file as `read_table` does, but leave text as Arrow dictionaries where its reader makes them."""
@@ -619,7 +619,7 @@ def read_table_with_coded_text(
     else:
         default_separator = "\t" if suffix == ".tsv" else ","
         cells, first_row_number = read_text(file, data, options, options.sep or default_separator)
-        frame = frame_with_sorted_categories(cells)
+        frame = frame_with_sorted_dictionaries(cells)
         # free the file's content and cells, which take more memory than the frame
         del data, cells
         pa.default_memory_pool().release_unused()

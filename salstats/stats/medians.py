@@ -411,9 +411,7 @@ def _infer_quantiles(
 
     table: dict[str, Any] = {"estimate": estimate}
     if options.is_resampled:
-        replicates, jackknife = _quantile_or_difference_replicates_and_jackknife(
-            groups, units, options, quantile
-        )
+        replicates, jackknife = _quantile_replicates_and_jackknife_by_group(groups, units, options, quantile)
         mean, spread, n_defined = mean_sd_and_n_defined(replicates)
         bias = mean - estimate
         basis = Basis(
@@ -525,7 +523,7 @@ class _Replicates(NamedTuple):
     jackknife: np.ndarray
 
 
-def _quantile_or_difference_replicates_and_jackknife(
+def _quantile_replicates_and_jackknife_by_group(
     groups: Sequence[_QuantileSample], units: Units, options: Options, quantile: float
 ) -> _Replicates:
     """Estimate quantiles, or their differences, of resampled units."""

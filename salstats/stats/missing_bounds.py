@@ -362,7 +362,7 @@ def _score_ranges(
     lows = {}
     highs = {}
     for metric in metrics.unique():
-        low, high = _possible_range(metric, limits_of_metrics)
+        low, high = _possible_range_or_nan(metric, limits_of_metrics)
         metric_means = means[metrics == metric].stack()
         outside = metric_means[(metric_means < low - ROUNDING) | (metric_means > high + ROUNDING)]
         if metric in limits_of_metrics and len(outside):
@@ -383,7 +383,7 @@ def _score_ranges(
     return metrics.map(lows).to_numpy(float), metrics.map(highs).to_numpy(float)
 
 
-def _possible_range(metric: str, limits_of_metrics: Mapping[str, Range]) -> Range:
+def _possible_range_or_nan(metric: str, limits_of_metrics: Mapping[str, Range]) -> Range:
     """Return the least and the largest score of a metric: by the user's limits or else the metric's range.
 
     Both are NaN for an unknown metric without limits.

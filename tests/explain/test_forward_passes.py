@@ -21,7 +21,7 @@ from salstats.explain.forward_passes import (  # noqa: E402
     dtype_of,
     function_if_softmax_outputs_or_logarithms,
     is_out_of_memory_error,
-    n_images_per_pass,
+    n_images_per_pass_capped_on_cpu,
     predict,
     warn_of_final_sigmoid_or_softmax,
     without_parameter_gradients,
@@ -300,10 +300,10 @@ def test_a_pass_on_a_processor_has_the_pixels_that_its_memory_holds_and_elsewher
     side = 1024
     images = torch.zeros(1, 1, 1, 1).expand(1, 3, side, side)
     cpu = torch.device("cpu")
-    assert n_images_per_pass(2, images[..., :64], cpu) == 2
-    assert n_images_per_pass(100, images[..., :64], cpu) == MAX_CPU_PIXELS // (side * 64)
-    assert n_images_per_pass(100, images, cpu) == 1
-    assert n_images_per_pass(100, images, torch.device("cuda")) == 100
+    assert n_images_per_pass_capped_on_cpu(2, images[..., :64], cpu) == 2
+    assert n_images_per_pass_capped_on_cpu(100, images[..., :64], cpu) == MAX_CPU_PIXELS // (side * 64)
+    assert n_images_per_pass_capped_on_cpu(100, images, cpu) == 1
+    assert n_images_per_pass_capped_on_cpu(100, images, torch.device("cuda")) == 100
 
 
 def test_the_fastest_device_that_exists_is_found(monkeypatch):

@@ -107,12 +107,12 @@ def test_pixels_are_shown_or_deleted_from_the_most_salient_on(images):
     for deleting, first, last in ((False, baseline, image), (True, image, baseline)):
         shown = steps.ordered_image_or_none_for_constant_map(
             1, saliency, deleting=deleting
-        ).first_image_with_last_pixels([0, 5, 48])
+        ).first_image_changed_to_last([0, 5, 48])
         is_changed = saliency >= np.sort(saliency.ravel())[-5]
         expected = [first, np.where(is_changed, last, first), last]
         np.testing.assert_allclose(shown, expected, rtol=SINGLE, atol=SINGLE)
     # unless pixels are deleted they are shown
-    (nothing_shown,) = steps.ordered_image_or_none_for_constant_map(1, saliency).first_image_with_last_pixels(
+    (nothing_shown,) = steps.ordered_image_or_none_for_constant_map(1, saliency).first_image_changed_to_last(
         [0]
     )
     np.testing.assert_allclose(nothing_shown, baseline, rtol=SINGLE, atol=SINGLE)
@@ -132,7 +132,7 @@ def test_outputs_of_steps_are_the_networks_in_batches_across_images(images, batc
         batches = list(steps.step_output_batches(zip(ordered, counts, strict=True)))
     assert passes == [len(batch) for batch in batches]
     assert set(passes[:-1]) <= {batch_size}
-    changed = [one.first_image_with_last_pixels(n.tolist()) for one, n in zip(ordered, counts, strict=True)]
+    changed = [one.first_image_changed_to_last(n.tolist()) for one, n in zip(ordered, counts, strict=True)]
     np.testing.assert_allclose(
         torch.cat(batches), outputs_of(model, torch.cat(changed)), rtol=SINGLE, atol=SINGLE
     )

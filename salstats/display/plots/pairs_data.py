@@ -16,7 +16,7 @@ from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import KEY_COLUMNS
-from salstats.stats.engine.comparisons import complete_pairs
+from salstats.stats.engine.comparisons import complete_paired_rows
 
 #: Call that makes the frame of differences.
 DIFFERENCE_CALL = Call("difference", ("scores",), {"reference": "..."})
@@ -134,7 +134,7 @@ def pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, label
             column="estimate",
         )
     frame = drawn_estimates.frame.copy()
-    pairs = complete_pairs(scores, reference, groups)
+    pairs = complete_paired_rows(scores, reference, groups)
     # a frame that was read from a file may have numbers where scores have texts
     for rows in (frame, pairs):
         rows[key_columns] = rows[key_columns].astype(TEXT)

@@ -233,13 +233,15 @@ def _points_bars_and_unjoined_pairs(
     )
 
 
-def _tested_methods_with_ranks(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+def _tested_methods_with_ranks(
+    tests: pd.DataFrame, ranking: pd.DataFrame, label_order: Labels
+) -> pd.DataFrame:
     """Return the compared methods with their `rank`, the best first; raise if one has none.
 
     Methods of one rank stand in the order of the labels.
     """
     rank_of = dict(zip(ranking["method"].astype(TEXT), ranking["rank"], strict=True))
-    methods = labels.order("method", [*tests["method"], *tests["reference"]])
+    methods = label_order.order("method", [*tests["method"], *tests["reference"]])
     for method in methods:
         if str(method) not in rank_of:
             raise SalstatsError(

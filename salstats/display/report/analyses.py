@@ -15,8 +15,8 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.report.calls import (
     COMPARED_SCORES_NAME,
     DEFINED_SCORES_NAME,
-    assignment_code,
     call_text,
+    last_line_assigned,
 )
 from salstats.display.report.ranking import (
     compared_means_of_any_metric_best_first,
@@ -309,7 +309,7 @@ def _run_contrasts_with_reference(
         scores_name = f"scores[scores['metric'].isin({metrics})]"
     difference = analyses.frames["difference"]
     decrease_call = analyses.call_code(ss.percent_decrease, scores_name, by=by, **options)
-    difference_call = assignment_code("difference", analyses.calls["difference"])
+    difference_call = last_line_assigned("difference", analyses.calls["difference"])
     analyses.store_frame_or_error(
         "decrease",
         f"{difference_call}\n{_tested_decreases_code(decrease_call, difference)}",

@@ -124,7 +124,7 @@ def _method_and_task_text_of_each_row(
 def sentences_on_auroc_of_all_tasks(areas: Estimates, wording: Wording) -> Iterator[str]:
     """Yield areas by task, and the tasks in which they are undefined or their interval holds 0.5."""
     predictor = wording.column(str(areas.frame["predictor"].iloc[0]))
-    subject = f"The AUROC of {predictor}{discriminated_outcome_phrase(areas, wording)}"
+    subject = f"The AUROC of {predictor}{for_outcome_suffix(areas, wording)}"
     # without tasks there is one area
     tasks = np.array([""], dtype=object)
     if "task" in areas.frame.columns:
@@ -157,7 +157,7 @@ def _in_tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
     return f" in {names_or_count_text(list(tasks), 'tasks')}"
 
 
-def discriminated_outcome_phrase(areas_under_curve: Estimates, wording: Wording) -> str:
+def for_outcome_suffix(areas_under_curve: Estimates, wording: Wording) -> str:
     """Return what areas discriminate: " for the presence of the finding", or for a column by its label."""
     response = str(areas_under_curve.frame["response"].iloc[0])
     if response == "label" and wording.labels.user_column_label("label") is None:

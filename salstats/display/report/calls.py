@@ -40,10 +40,10 @@ def call_text(function: Callable[..., object], data_name: str, *arguments: objec
     return f"ss.{function.__name__}({', '.join(texts)})"
 
 
-def assignment_code(name: str, call: str) -> str:
+def last_line_assigned(name: str, call: str) -> str:
     """Return Python that assigns the value of a call's last line to a variable.
 
-    >>> assignment_code("means", "ss.summarize(scores)")
+    >>> last_line_assigned("means", "ss.summarize(scores)")
     'means = ss.summarize(scores)'
     """
     lines = call.splitlines()

@@ -10,7 +10,7 @@ import pandas as pd
 import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.display.report.analyses import Analyses, ordered_metrics, scores_without_reference
-from salstats.display.report.calls import assignment_code, call_text
+from salstats.display.report.calls import call_text, last_line_assigned
 from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
 from salstats.display.report.ranking import first_metric_of_compared_methods, is_mean_over_tasks_on_metric
@@ -183,7 +183,7 @@ def _method_means_on_first_metric(contents: Contents) -> FrameWithCall:
     selection = f"means[{condition}]"
     if "task" in contents.scores.columns:
         selection += ".drop(columns='task')"
-    means_call = assignment_code("means", contents.analyses.calls["means"])
+    means_call = last_line_assigned("means", contents.analyses.calls["means"])
     return FrameWithCall(contents.method_means_on_first_metric, f"{means_call}\n{selection}")
 
 
@@ -222,7 +222,7 @@ def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
     else:
         is_selected = ~is_over_tasks
         operator = "!="
-    contrast_call = assignment_code(key, contents.analyses.calls[key])
+    contrast_call = last_line_assigned(key, contents.analyses.calls[key])
     return FrameWithCall(
         frame[is_selected].reset_index(drop=True),
         f"{contrast_call}\n{key}[{key}['task'] {operator} 'Average']",

@@ -10,7 +10,7 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import (
-    discriminated_outcome_phrase,
+    for_outcome_suffix,
     has_task_term,
     is_slope_of_gap_model,
     outcome_metric_of_rows,
@@ -551,7 +551,7 @@ def _area_slots(areas: Estimates, wording: Wording) -> Slots:
         )
     return {
         "predictor": wording.column(str(areas.frame["predictor"].iloc[0])),
-        "target": discriminated_outcome_phrase(areas, wording),
+        "target": for_outcome_suffix(areas, wording),
         "by_task": " by task" if len(areas.distinct_values("task")) > 1 else "",
         "area_interval": source,
     }

@@ -10,9 +10,9 @@ from salstats.display.report.calls import (
     COMPARED_SCORES_NAME,
     LABELS_NAME,
     VariableName,
-    assignment_code,
     call_text,
     code_preamble,
+    last_line_assigned,
 )
 from salstats.display.report.case_counts import count_sentences
 from salstats.display.report.comparisons import margin_sentences
@@ -120,8 +120,8 @@ def _item_code(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], cont
             continue
         # names of scores and labels are defined in the preamble and not by the call of an analysis
         if value in contents.analyses.calls:
-            lines.append(assignment_code(str(value), contents.analyses.calls[str(value)]))
-    lines.append(assignment_code(frame_name, frame_call))
+            lines.append(last_line_assigned(str(value), contents.analyses.calls[str(value)]))
+    lines.append(last_line_assigned(frame_name, frame_call))
     lines.append(call_text(drawing_call.func, str(arguments[0]), *arguments[1:], **options))
     return "\n".join(lines)
 

@@ -162,7 +162,7 @@ def table_decrease(  # noqa: C901
         for column, heading in _heading_by_mean_column(contrasts, placement, names, average).items():
             heading_by_method = {}
             if placement.columns:
-                heading_by_method = _mean_heading_by_method_label(
+                heading_by_method = _mean_heading_by_pair_label(
                     contrasts, differences, column, names, average
                 )
             texts = _mean_texts(rows, column, digits)
@@ -365,7 +365,7 @@ def _heading_by_mean_column(
     }
 
 
-def _mean_heading_by_method_label(
+def _mean_heading_by_pair_label(
     contrasts_of_pairs: Estimates,
     contrasts_with_references: Estimates,
     mean_column: str,

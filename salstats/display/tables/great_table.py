@@ -105,9 +105,7 @@ class PrintedTable(GT):
     ) -> "PrintedTable":
         """Return the table with a title and a subtitle."""
         titled = GT.tab_header(self, title, subtitle, preheader)
-        record = replace(
-            self.record, title=text_without_markup(title), subtitle=text_without_markup(subtitle)
-        )
+        record = replace(self.record, title=text_of_md_or_html(title), subtitle=text_of_md_or_html(subtitle))
         return _copy_with_attributes(titled, record=record)
 
     def rm_header(self) -> "PrintedTable":
@@ -171,7 +169,7 @@ def _with_notes_replaced(table: PrintedTable, source_notes: Sequence[Any]) -> Pr
     changed: GT = GT.rm_source_notes(table)
     for note in source_notes:
         changed = GT.tab_source_note(changed, note)
-    record = replace(table.record, notes=[text_without_markup(note) for note in source_notes])
+    record = replace(table.record, notes=[text_of_md_or_html(note) for note in source_notes])
     return _copy_with_attributes(changed, record=record, source_notes=tuple(source_notes))
 
 
@@ -316,7 +314,7 @@ def current_record_of(table: GT) -> Table:
     return table.record
 
 
-def text_without_markup(text: Any) -> str:
+def text_of_md_or_html(text: Any) -> str:
     """Return a title or note as text, without the markup of `md()` and `html()`."""
     if text is None:
         return ""

@@ -454,7 +454,7 @@ def _component_texts(
             continue
         # nested groups are written "site:patient"
         group = random_group_text(str(row["group"]).split(":"), labels)
-        effect = group + _random_slope_suffix(row["term"], term_labels, labels)
+        effect = group + _slope_terms_suffix(row["term"], term_labels, labels)
         deviations.setdefault(f"{parameter}, {effect}", {})[cell] = estimate_text
         if not is_missing(row["share"]):
             text = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
@@ -469,7 +469,7 @@ def _component_texts(
     return deviations | {_RESIDUAL_SD: residual_deviations} | shares | group_counts
 
 
-def _random_slope_suffix(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
+def _slope_terms_suffix(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
     """Return the terms of a random slope as they follow its group, ", Area and Task"; "" for an intercept."""
     if is_missing(term) or term == INTERCEPT:
         return ""

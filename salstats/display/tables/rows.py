@@ -279,7 +279,7 @@ def _body_rows(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
             label = Cell(_printable(group), n_columns=len(aligns), bold=True, is_heading=True)
             yield BodyRow((label,), is_group_label=True)
         members = [row for row, label_of_row in enumerate(groups) if label_of_row == group]
-        spans = _label_spans_of_each_row([table.stub[row] for row in members])
+        spans = _row_spans_of_labels([table.stub[row] for row in members])
         for row, row_spans in zip(members, spans, strict=True):
             cells = _stub_cells_of_all_levels(table, row, row_spans, aligns)
             for column, text in enumerate(table.cells[row]):
@@ -307,7 +307,7 @@ def _stub_cells_of_all_levels(
     return cells
 
 
-def _label_spans_of_each_row(labels: Sequence[tuple[str, ...]]) -> list[list[int]]:
+def _row_spans_of_labels(labels: Sequence[tuple[str, ...]]) -> list[list[int]]:
     """Return how many rows each label of each row spans, 0 where the label above reaches down over it.
 
     Equal labels below each other become one, except the last label of each row.

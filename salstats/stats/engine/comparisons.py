@@ -181,7 +181,7 @@ def all_pairs_with_nan_for_missing_scores(scores: pd.DataFrame, reference: str) 
     return paired
 
 
-def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> pd.DataFrame:
+def complete_paired_rows(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> pd.DataFrame:
     """Return the pairs behind the function `difference`: rows of methods for which both scores are defined.
 
     The column `reference_score` is the reference's score, `difference` the method's score minus it. `by` are

@@ -98,7 +98,7 @@ def cr2(
     # s = m / n of the docstring
     share = np.nan_to_num(quiet_ratio(counts, counts.sum(axis=0)))
     has_one_unit = (share > 1 - _ROUNDING).any(axis=0)
-    adjustment = _residual_adjustment_factors(share, squares, has_one_unit)
+    adjustment = _residual_factors_0_if_one_unit(share, squares, has_one_unit)
     adjusted_residuals = units.residuals * adjustment
     # (n_units, n_rows): the terms of the variance
     unit_squares = (adjusted_residuals @ units.weights.T) ** 2
@@ -140,7 +140,7 @@ def _variance_added_by_single_unit_cells(
     return np.where(is_other.any(axis=1), added_variance, np.nan)
 
 
-def _residual_adjustment_factors(
+def _residual_factors_0_if_one_unit(
     share: np.ndarray, squares: np.ndarray, has_one_unit: NDArray[np.bool_]
 ) -> np.ndarray:
     """Return factors (n_units, n_cells) that remove the bias of residual sums; 0 in cells of one unit.

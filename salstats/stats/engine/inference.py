@@ -188,7 +188,7 @@ def infer(  # noqa: C901
         robust = cr2(
             cells.sums, cells.counts, estimand.derivatives_by_estimate_and_cell_mean(means), cells.squares
         )
-    masks = _masks_of_trial_and_outlying_rows(target.term, cells, estimand, interval, robust)
+    masks = _masks_of_binary_and_outlying_rows(target.term, cells, estimand, interval, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -292,7 +292,7 @@ def _basis_with_interval_inputs(
     return basis
 
 
-def _masks_of_trial_and_outlying_rows(
+def _masks_of_binary_and_outlying_rows(
     term: str, cells: Cells, estimand: Estimand, interval: Interval, robust: Cr2Variances | None
 ) -> _MasksOfTrialAndOutlyingRows:
     """Return the masks of rows of trials, of outlying units and of scores that may lie outside 0 and 1.

@@ -114,7 +114,7 @@ def _default_units(codes: ColumnCodes, frame_name: str) -> Units:
     frame = codes.frame
     cases = _cases_of_rows(codes)
     first_rows_of_cases = first_rows(cases)
-    grouping = _find_grouping(codes, cases, first_rows_of_cases)
+    grouping = _find_grouped_units(codes, cases, first_rows_of_cases)
     if grouping is not None:
         _warn_of_source_of_units(frame, grouping.units, grouping.column, first_rows_of_cases)
         _warn_of_ids_shared_by_sites(frame, grouping.units, grouping.column, first_rows_of_cases)
@@ -141,7 +141,7 @@ def _cases_of_rows(codes: ColumnCodes) -> NDArray[np.integer]:
     return np.arange(len(codes.frame))
 
 
-def _find_grouping(
+def _find_grouped_units(
     codes: ColumnCodes, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> _Grouping | None:
     """Find the patients, or examinations, of whom some have several cases; None if there are none.
@@ -169,7 +169,7 @@ def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
     """Warn if cases are chosen as units although the column `patient` gives several to some patients."""
     cases = _cases_of_rows(codes)
     first_rows_of_cases = first_rows(cases)
-    grouping = _find_grouping(codes, cases, first_rows_of_cases)
+    grouping = _find_grouped_units(codes, cases, first_rows_of_cases)
     if grouping is None or grouping.column != "patient":
         return
     cases_per_patient = np.bincount(grouping.units.codes[first_rows_of_cases])

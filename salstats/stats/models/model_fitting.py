@@ -68,7 +68,7 @@ from salstats.stats.models.model_frame import (
     frame_with_metrics_as_columns,
 )
 from salstats.stats.models.model_notes import Notes, column_or_text
-from salstats.stats.models.model_options import ModelOptions, resolve_family, resolve_standard_error_kind
+from salstats.stats.models.model_options import ModelOptions, resolve_family_form, resolve_standard_error_kind
 from salstats.stats.models.random_terms import (
     MixedInference,
     check_random_effects_are_identified,
@@ -115,7 +115,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     else:
         named_columns = dict.fromkeys(column for parsed in formulas for column in parsed.columns)
         checked_table_codes(data, [column for column in named_columns if column in data.columns])
-    family = resolve_family(options.family, options.correlation, formulas)
+    family = resolve_family_form(options.family, options.correlation, formulas)
     errors = resolve_standard_error_kind(family, options.errors, options.unit, reml=options.reml)
     check_weights_are_supported(options.weights, family, errors, options.correlation, formulas)
     by = by_columns_or_method(data, formulas, options.by)

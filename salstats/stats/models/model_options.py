@@ -31,7 +31,7 @@ class ModelOptions:
     weights: str | None = None
 
 
-def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
+def resolve_family_form(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
     """Return the family called `name`, or the form of it for random effects or for correlated rows."""
     family = FAMILIES[check_choice(name, tuple(FAMILIES), "family")]
     mixed = [formula for formula in formulas if formula.random]

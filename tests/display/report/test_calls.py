@@ -12,9 +12,9 @@ import salstats as ss
 from salstats.display.report.calls import (
     COMPARED_SCORES_NAME,
     VariableName,
-    assignment_code,
     call_text,
     code_preamble,
+    last_line_assigned,
     python_literal,
     read_scores_call,
 )
@@ -109,7 +109,7 @@ def test_numbers_are_written_without_their_numpy_type():
 def test_a_call_leaves_out_options_that_are_none_and_writes_names_bare():
     call = call_text(ss.plot_scatter, "scores", "prob", fit=VariableName("lines"), by=None, alpha=0)
     assert call == "ss.plot_scatter(scores, 'prob', fit=lines, alpha=0)"
-    assert assignment_code("means", f"x = 1\n{call}") == f"x = 1\nmeans = {call}"
+    assert last_line_assigned("means", f"x = 1\n{call}") == f"x = 1\nmeans = {call}"
 
 
 def test_the_lines_before_calls_import_read_and_name_what_the_calls_use(tmp_path):

@@ -12,7 +12,7 @@ from salstats.display.tables.great_table import (
     current_record_of,
     great_table,
     text_of_html,
-    text_without_markup,
+    text_of_md_or_html,
     version_note,
 )
 from salstats.display.tables.record import Table, TableColumn
@@ -232,8 +232,8 @@ def test_the_record_follows_titles_and_notes(read):
 
 
 def test_texts_lose_their_markup_and_stay_apart():
-    assert text_without_markup(None) == ""
-    assert text_without_markup("a < b") == "a < b"
+    assert text_of_md_or_html(None) == ""
+    assert text_of_md_or_html("a < b") == "a < b"
     html_text = "<p>x<sub>1</sub> &lt; 2</p><ul><li>a</li><li><b>b</b></li></ul>"
     assert text_of_html(html_text) == "x_1 < 2 a b"
 

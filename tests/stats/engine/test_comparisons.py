@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.engine.comparisons import (
     all_pairs_with_nan_for_missing_scores,
-    complete_pairs,
+    complete_paired_rows,
     repeat_reference_per_model_and_seed,
 )
 
@@ -278,14 +278,14 @@ def test_complete_pairs_are_those_whose_means_are_the_differences():
     data = ss.datasets.load_simulated()
     keys = ["metric", "task", "method"]
     found = ss.difference(data, reference="human").set_index(keys)
-    pairs = complete_pairs(data, "human", ["metric", "task"]).groupby(keys)["difference"]
+    pairs = complete_paired_rows(data, "human", ["metric", "task"]).groupby(keys)["difference"]
     np.testing.assert_allclose(pairs.mean().loc[found.index], found["estimate"], rtol=1e-12)
     assert (pairs.size().loc[found.index] == found["n_pairs"]).all()
 
 
 def test_complete_pairs_repeat_a_reference_without_seeds_for_each_seed():
     rows = [("a", "human", 0.9, None), ("a", "cam", 0.5, "1"), ("a", "cam", 0.6, "2")]
-    pairs = complete_pairs(scores(rows, ("case", "method", "score", "seed")), "human", ["seed"])
+    pairs = complete_paired_rows(scores(rows, ("case", "method", "score", "seed")), "human", ["seed"])
     np.testing.assert_allclose(pairs.set_index("seed")["difference"].loc[["1", "2"]], [-0.4, -0.3])
 
 
