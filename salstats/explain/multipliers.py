@@ -206,7 +206,7 @@ class Relevance(_Pass):
         self._check_has_rule(step)
         with torch.no_grad():
             # the result for an image of zeros is the function's bias
-            zero_args = [self._zeros_if_depends_on_image(argument) for argument in step.args]
+            zero_args = [self._one_image_zeros_if_depends_on_image(argument) for argument in step.args]
             biases = step.result(*zero_args)
             sign = torch.where(result < 0, -1.0, 1.0).to(result)
             share = result / (result + self.epsilon * sign)
@@ -244,7 +244,7 @@ class Relevance(_Pass):
             )
 
     @staticmethod
-    def _zeros_if_depends_on_image(argument: Any) -> Any:
+    def _one_image_zeros_if_depends_on_image(argument: Any) -> Any:
         """Return zeros for one image if an argument is made from the images, else the argument itself."""
         if _depends_on_image((argument,)):
             return torch.zeros_like(argument[:1])
@@ -309,7 +309,7 @@ def _product_with_averaged_gradients(
     return product + multiply(mean_a, b - b_values)
 
 
-def _max_pool_result(pool: Function, step: _Step, references: _References) -> torch.Tensor:
+def _maxima_with_single_pixel_gradients(pool: Function, step: _Step, references: _References) -> torch.Tensor:
     """Return maxima of windows, whose change is ascribed to single pixels.
 
     Where a maximum rises from the baseline to the image, the pixel is the image's maximum; where it falls,
@@ -389,7 +389,7 @@ def _softmax_with_multipliers_as_gradient(step: _Step, references: _References) 
 _RULES: dict[str, Callable[[_Step, _References], torch.Tensor]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise_result),
     **{name: partial(_product_with_averaged_gradients, multiply) for name, multiply in _PRODUCTS.items()},
-    **{name: partial(_max_pool_result, getattr(functional, name)) for name in _MAX_POOLS},
+    **{name: partial(_maxima_with_single_pixel_gradients, getattr(functional, name)) for name in _MAX_POOLS},
     "softmax": _softmax_with_multipliers_as_gradient,
 }
 

@@ -26,7 +26,7 @@ _SIGN_BIT = 0b010000
 _MAX_CHARACTERS = 7
 
 
-class UnpackedCounts(NamedTuple):
+class LengthsAndIsShortest(NamedTuple):
     """Run lengths from compressed counts."""
 
     #: Lengths of the runs, background first.
@@ -66,7 +66,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def unpack(counts: bytes) -> UnpackedCounts:
+def unpack(counts: bytes) -> LengthsAndIsShortest:
     """Return the run lengths of compressed counts; they are not checked to fill an image.
 
     ValueRangeError for characters that compressed counts never have, and for a number that breaks off or is
@@ -116,7 +116,7 @@ def unpack(counts: bytes) -> UnpackedCounts:
     lengths = numbers
     np.cumsum(lengths[1::2], out=lengths[1::2])
     np.cumsum(lengths[2::2], out=lengths[2::2])
-    return UnpackedCounts(lengths, is_shortest=not has_redundant)
+    return LengthsAndIsShortest(lengths, is_shortest=not has_redundant)
 
 
 def pack(lengths: np.ndarray, shape: tuple[int, int]) -> bytes:

@@ -77,7 +77,7 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     }
 
 
-def min_rectangle_closed_outline_row_col(mask: np.ndarray) -> np.ndarray:
+def longest_contour_min_rectangle_row_col(mask: np.ndarray) -> np.ndarray:
     """Return the smallest rectangle around the longest contour of a mask, as `shape_features` measures it.
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).

@@ -36,7 +36,7 @@ def irregular_contour_row_col(
     return np.column_stack([distance * np.sin(angle), distance * np.cos(angle)])
 
 
-def draw_contour(
+def draw_centred_contour(
     contour: Any,
     shape: tuple[int, int],
     *,

@@ -32,7 +32,7 @@ from salstats.readers.map_files import (
     find_files_by_task_and_case,
     warn_of_turned_and_stretched_maps,
 )
-from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, source_by_series
+from salstats.readers.prediction_files import Sources, check_any_case_in_common, prediction, source_by_series
 from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.study import (
     HUMAN,
@@ -311,7 +311,7 @@ def _read_masks_and_points_find_maps(
     map_folders = _paths_by_series(path_by_option["maps"], "maps")
     for option, path_of_series in (("masks", mask_paths), ("maps", map_folders)):
         for path in path_of_series.values():
-            _check_any_subfolder_is_a_true_task(Path(path), truth, option)
+            _check_some_subfolder_is_a_true_task(Path(path), truth, option)
     return _StudyFiles(
         truth=truth,
         masks_of_readers=readers,
@@ -325,7 +325,7 @@ def _read_masks_and_points_find_maps(
     )
 
 
-def _check_any_subfolder_is_a_true_task(path: Path, truth: ValuesByCaseAndTask, option: str) -> None:
+def _check_some_subfolder_is_a_true_task(path: Path, truth: ValuesByCaseAndTask, option: str) -> None:
     """Raise where a folder holds folders alone, none of which has the name of a task of the truth."""
     true_tasks = sorted(truth.tasks())
     if not path.is_dir() or not true_tasks:
@@ -367,9 +367,9 @@ def _read_points(path: Path, task_if_no_column: str | None) -> ValuesByCaseAndTa
 def _check_cases_in_common_with_truth(files: _StudyFiles) -> None:
     """Raise where a source has no case in common with the truth."""
     for case_file in files.mask_and_point_files_without_truth():
-        check_cases_in_common(case_file.values, files.truth.values, case_file.file, files.truth.file)
+        check_any_case_in_common(case_file.values, files.truth.values, case_file.file, files.truth.file)
     for series, folder in files.map_folders.items():
-        check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
+        check_any_case_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
 
 
 def _warn_of_true_masks_or_predictions_unmatched(
@@ -574,7 +574,7 @@ def _image_shape_by_case(files: _StudyFiles, images: PathLike | None) -> dict[st
     case_files = [files.truth, *files.mask_and_point_files_without_truth()]
     if images is not None:
         image_of_case = find_case_files(images, IMAGE_SUFFIXES)
-        check_cases_in_common(image_of_case, cases, images, files.truth.file)
+        check_any_case_in_common(image_of_case, cases, images, files.truth.file)
         shapes = {case: image_shape(file) for case, file in image_of_case.items() if case in cases}
         case_files.append(ValuesByCaseAndTask(Path(images), {}, shapes))
         without_files = [case for case in image_of_case if case not in cases]

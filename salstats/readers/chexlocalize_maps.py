@@ -88,7 +88,7 @@ def read_prediction_content(
         if shape is None and mask_code is not None:
             shape = mask_code.shape
         return Content(mask=mask_code, points=points, shape=shape)
-    map_dict = _read_map_dict(map_file)
+    map_dict = _read_unchecked_map_dict(map_file)
     content_task = map_dict.get("task")
     if isinstance(content_task, str) and canonical_task_name(content_task) != task:
         raise InputFileError(
@@ -124,7 +124,7 @@ def read_prediction_content(
 
 def empty_mask_of_image_size(map_file: Path, case: str) -> Rle:
     """Return an empty mask of the image's size in a map's file; raise where the file has none."""
-    shape = _image_shape(map_file, _read_map_dict(map_file))
+    shape = _image_shape(map_file, _read_unchecked_map_dict(map_file))
     if shape is None:
         raise _unknown_size_error(map_file, case)
     return empty(shape)
@@ -141,7 +141,7 @@ def _unknown_size_error(file: Path, case: str) -> InputFileError:
     )
 
 
-def _read_map_dict(file: Path) -> dict[str, Any]:
+def _read_unchecked_map_dict(file: Path) -> dict[str, Any]:
     """Read the dict of a map's file: "map", and where it has them "task", "prob", "gt", "cxr_dims"."""
     map_dict = read_pickle(file)
     if not isinstance(map_dict, dict):

@@ -33,7 +33,7 @@ from salstats.readers.chexlocalize_maps import (
     empty_mask_of_image_size,
     read_prediction_content,
 )
-from salstats.readers.prediction_files import check_cases_in_common
+from salstats.readers.prediction_files import check_any_case_in_common
 from salstats.readers.score_layouts import patients_of_cases
 from salstats.readers.tables import read_known_format_table
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
@@ -255,12 +255,12 @@ def study_of_files(
     annotated = {case for case_file in files.truth for case in case_file.values}
     reference = files.truth[0].file if files.truth else Path(source)
     for case_file in files.non_truth_files:
-        check_cases_in_common(case_file.values, annotated, case_file.file, reference)
+        check_any_case_in_common(case_file.values, annotated, case_file.file, reference)
     # one map of each case: it has the size of the image where masks and outlines do not
     map_of_case: dict[str, Path] = {}
     for path_of_map in files.maps.values():
         folder = next(iter(path_of_map.values())).parent
-        check_cases_in_common({case for case, _ in path_of_map}, annotated, folder, reference)
+        check_any_case_in_common({case for case, _ in path_of_map}, annotated, folder, reference)
         map_of_case |= {case: path for (case, _), path in path_of_map.items()}
     cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.non_truth_files)))
     if not cases:

@@ -18,7 +18,7 @@ from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import warn_of_stretched_maps
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_of_turned_maps
-from salstats.readers.prediction_files import check_cases_in_common, prediction
+from salstats.readers.prediction_files import check_any_case_in_common, prediction
 from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
@@ -474,9 +474,9 @@ def _check_cases_in_common_with_truth(
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
     table = folder / TABLE_FILE
     cases_with_map = {row.key.case for row in rows}
-    check_cases_in_common(cases_with_map, truth.values, table, truth.file)
+    check_any_case_in_common(cases_with_map, truth.values, table, truth.file)
     for masks in human_masks:
-        check_cases_in_common(masks.values, truth.values, masks.file, truth.file)
+        check_any_case_in_common(masks.values, truth.values, masks.file, truth.file)
     if rows:
         without_map = [case for case in truth.values if case not in cases_with_map]
         if without_map:

@@ -62,7 +62,7 @@ def find_maps_by_series_and_case(
     return files_of_series
 
 
-def check_cases_in_common(
+def check_any_case_in_common(
     names: Collection[str], cases: Collection[str], source: PathLike, reference: PathLike
 ) -> None:
     """Raise where no name in a source is a case of the reference, unless one of the two is empty."""
@@ -84,7 +84,7 @@ def check_cases_and_warn_of_unknown(
     names: Collection[str], cases: Collection[str], source: PathLike, folder: PathLike
 ) -> None:
     """Raise where no name in a source is a case; warn where some are not."""
-    check_cases_in_common(names, cases, source, folder)
+    check_any_case_in_common(names, cases, source, folder)
     unknown = sorted({*names} - {*cases})
     if unknown:
         warn(

@@ -215,7 +215,7 @@ def _sampled_values_of_each_case(
         sampler = _CasePixelSampler(
             case, rule, bias, distinct_sizes, n_replicates, generator_by_case[case.case]
         )
-        yield sampler.sampled_values()
+        yield sampler.sampled_area_estimates()
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class _CasePixelSampler:
                 negatives[name] = drawn_flat_pixel_indices(density, shape, metric_rng)
         return _DrawnPixels(size, positives, negatives)
 
-    def sampled_values(self) -> pd.DataFrame:
+    def sampled_area_estimates(self) -> pd.DataFrame:
         """Return the sampled values, in the order of series, readers, metrics and sizes."""
         rows = []
         estimates = []

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.coded_text import TEXT
-from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
+from salstats.images.simulated_masks import draw_centred_contour, irregular_contour_row_col
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.overlap import counts, dice_from_counts, iou_from_counts
 from salstats.metrics.penalised_dice import pdc
@@ -77,7 +77,7 @@ def simulate_masks() -> dict[str, MaskSeries]:
     corners = irregular_contour_row_col()
 
     def draw_shape(scale: float, shift: float = 0.0) -> np.ndarray:
-        return draw_contour(corners, (256, 256), shift=(shift, shift), scale=scale)
+        return draw_centred_contour(corners, (256, 256), shift=(shift, shift), scale=scale)
 
     series = {}
     for name, design in SIMULATIONS.items():

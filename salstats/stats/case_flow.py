@@ -118,7 +118,7 @@ def case_flow(
     counted_codes = {"n_cases": codes.combined(dataset_and_case_columns(scores)), "n_units": units.codes}
     if "task" in scores.columns and "task" not in columns:
         counted_codes["n_tasks"] = codes.column("task").codes
-    expected = _row_numbers_of_expected_scores(codes, reference)
+    expected = _method_and_reference_rows_of_expected_scores(codes, reference)
     branch_keys = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
     branch_codes, keys = index_groups(ColumnCodes(branch_keys.reset_index(drop=True)), columns)
     reason_of_row = reasons_of_undefined_scores(scores)
@@ -148,7 +148,7 @@ def case_flow(
     return flow.astype({"reason": TEXT, **categorical})
 
 
-def _row_numbers_of_expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
+def _method_and_reference_rows_of_expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     """Return every score that is there or should be.
 
     Columns: `method_row` and `reference_row`, rows of the scores (-1: none), the method's and the reference's

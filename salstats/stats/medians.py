@@ -37,7 +37,7 @@ from salstats.stats.engine.quantile_limits import (
     difference_limits,
     quantile_limits_by_alpha,
     quantile_replicates,
-    share_of_scores_at_or_below_each_score,
+    share_and_variance_at_or_below_distinct_scores,
     weighted_quantiles,
 )
 from salstats.stats.engine.replicates import mean_sd_and_n_defined
@@ -481,7 +481,7 @@ def _limits_by_inverting_share_intervals(
         group = groups[row]
         sides_shares: list[SharesAtOrBelow] = []
         for scores in group.sides:
-            shares = share_of_scores_at_or_below_each_score(
+            shares = share_and_variance_at_or_below_distinct_scores(
                 scores, group.units, n_units_of_all_groups, quantile, group.score_range
             )
             side_low, side_high = quantile_limits_by_alpha(shares, 1 - level)

@@ -146,7 +146,7 @@ def rank_agreement(
         if codes[first] != codes[second]:
             continue
         first_name, second_name = rankings.group_keys[over].iloc[[first, second]].tolist()
-        shared = _methods_of_both_groups(rankings, first, second)
+        shared = _rows_of_methods_in_both_groups(rankings, first, second)
         n_methods = len(shared.names)
         if n_methods < 2:
             raise ColumnError(
@@ -212,7 +212,9 @@ class _SharedMethods(NamedTuple):
     n_units: int
 
 
-def _methods_of_both_groups(rankings: ValuesToRank, first_group: int, second_group: int) -> _SharedMethods:
+def _rows_of_methods_in_both_groups(
+    rankings: ValuesToRank, first_group: int, second_group: int
+) -> _SharedMethods:
     """Return the methods that two groups have in common, sorted by name."""
     methods = _method_names_of_rows(rankings)
     first_rows = rankings.rows_of(first_group)

@@ -153,7 +153,7 @@ def _command_arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
     return arguments
 
 
-def _as_list(value: Any) -> list[Any]:
+def _wrapped_unless_list_or_tuple(value: Any) -> list[Any]:
     """Return a list or tuple as a list, and a single value as a list of it."""
     if isinstance(value, list | tuple):
         return list(value)
@@ -164,14 +164,14 @@ def _is_frame_given_for_table_file_option(parser: Parser, option_name: str, valu
     """Tell whether an option takes files of tables, and its value is a frame or a list with one."""
     if option_name not in parser.options or parser.options[option_name].type is not Path:
         return False
-    return any(isinstance(table, pd.DataFrame) for table in _as_list(value))
+    return any(isinstance(table, pd.DataFrame) for table in _wrapped_unless_list_or_tuple(value))
 
 
 def _texts_of_option_values(option_name: str, value: Any) -> list[str]:
     """Write each value of an option as on the command line; the entries of a dict as NAME=VALUE."""
     if isinstance(value, Mapping):
         return [f"{key}={entry}" for key, entry in value.items()]
-    values = _as_list(value)
+    values = _wrapped_unless_list_or_tuple(value)
     for single_value in values:
         if not isinstance(single_value, str | PathLike | Number):
             raise SalstatsError(

@@ -101,10 +101,10 @@ def write_results(
 
 
 def _finish_figures_and_return_drawing_warnings(
-    figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path
+    figures: FigureJobs, item_rows: Sequence[dict[str, str]], folder: Path
 ) -> list[str]:
     """Wait until all figures are drawn, warn of those that fail, and return the texts of other warnings."""
-    item_names = {row["file"]: row["item"].partition(":")[0] for row in index_rows}
+    item_names = {row["file"]: row["item"].partition(":")[0] for row in item_rows}
 
     def warn_not_drawn(files: Sequence[Path], error: Exception) -> None:
         file = files[0].relative_to(folder.absolute()).as_posix()

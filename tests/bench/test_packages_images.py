@@ -23,7 +23,7 @@ from timing import seconds
 import salstats as ss
 from salstats.display.plots.layout.picture_layer import geom_picture
 from salstats.images import boundaries, geometry, hulls, map_steps, masks, otsu, peaks, polygons
-from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
+from salstats.images.simulated_masks import draw_centred_contour, irregular_contour_row_col
 from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.penalised_dice import pdc
@@ -157,10 +157,10 @@ def test_penalised_dice_with_the_library_s_centre(monkeypatch, side):
 @pytest.mark.parametrize("side", SIDES)
 def test_simulated_masks_with_the_library_s_polygons(monkeypatch, side):
     contours = [irregular_contour_row_col(radius=0.1 * side, rng=seed) for seed in range(3)]
-    library = lambda: [draw_contour(contour, (side, side)) for contour in contours]  # noqa: E731
+    library = lambda: [draw_centred_contour(contour, (side, side)) for contour in contours]  # noqa: E731
     own = with_own(monkeypatch, skimage.measure, "grid_points_in_poly", own_polygon, library)
     np.testing.assert_array_equal(own(), library())
-    ratio = compared(f"draw_contour, polygon, {side}", own, library)
+    ratio = compared(f"draw_centred_contour, polygon, {side}", own, library)
     assert side > DECIDING or ratio < USED_BELOW
 
 

@@ -9,7 +9,7 @@ from tests_support import exact_csv, raises
 
 from salstats.errors import ValueRangeError
 from salstats.images.masks import Rle, decode
-from salstats.images.shapes import min_rectangle_closed_outline_row_col, shape_features
+from salstats.images.shapes import longest_contour_min_rectangle_row_col, shape_features
 
 #: The scripts' rectangles are in single precision, and so are ours.
 SINGLE = 1e-5
@@ -185,9 +185,9 @@ def test_the_rectangle_drawn_is_the_one_that_is_measured():
     rng = np.random.default_rng(0)
     for _ in range(20):
         mask = cv2.GaussianBlur(rng.random((60, 80)), (0, 0), 5) > 0.5
-        sides = np.linalg.norm(np.diff(min_rectangle_closed_outline_row_col(mask), axis=0), axis=1)
+        sides = np.linalg.norm(np.diff(longest_contour_min_rectangle_row_col(mask), axis=0), axis=1)
         assert max(sides) / min(sides) == pytest.approx(shape_features(mask)["elongation"], rel=SINGLE)
-    assert min_rectangle_closed_outline_row_col(np.zeros((4, 5), bool)).shape == (0, 2)
+    assert longest_contour_min_rectangle_row_col(np.zeros((4, 5), bool)).shape == (0, 2)
 
 
 def test_damaged_arguments_are_named():

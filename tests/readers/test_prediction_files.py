@@ -9,8 +9,8 @@ from tests_support import raises, warns
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import encode
 from salstats.readers.prediction_files import (
+    check_any_case_in_common,
     check_cases_and_warn_of_unknown,
-    check_cases_in_common,
     images_in_folders,
     prediction,
     series_of_method_model_seed_text,
@@ -44,14 +44,14 @@ def test_people_are_no_method():
 
 
 def test_names_without_a_common_case_are_refused_and_other_names_left_out():
-    check_cases_in_common([], ["a"], "here", "there")
-    check_cases_in_common(["b"], [], "here", "there")
+    check_any_case_in_common([], ["a"], "here", "there")
+    check_any_case_in_common(["b"], [], "here", "there")
     with raises(InputFileError, path="here", column="case", value="b"):
-        check_cases_in_common(["b"], ["a"], "here", "there")
+        check_any_case_in_common(["b"], ["a"], "here", "there")
     # the first two names of both, in their order
     first_names = "'9f' .*'c1' .*'a' .*'b' "
     with raises(InputFileError, path="here", column="case", value="9f", match=first_names):
-        check_cases_in_common(["c1", "9f", "e0"], ["b", "a", "c"], "here", "there")
+        check_any_case_in_common(["c1", "9f", "e0"], ["b", "a", "c"], "here", "there")
     with warns(path="here", column="case", value=["b"]):
         check_cases_and_warn_of_unknown(["a", "b"], ["a"], "here", "there")
 

@@ -12,7 +12,7 @@ import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.engine.quantile_limits import (
     quantile_limits_by_alpha,
-    share_of_scores_at_or_below_each_score,
+    share_and_variance_at_or_below_distinct_scores,
 )
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
@@ -123,7 +123,8 @@ def test_the_difference_combines_both_limits_and_what_units_share(clustered):
     units, alphas = pd.factorize(wide.index.get_level_values("patient"))[0], np.linspace(1, 0.05, 20_001)
     (lx, ux), (ly, uy) = (
         quantile_limits_by_alpha(
-            share_of_scores_at_or_below_each_score(wide[m].to_numpy(), units, 24, 0.5, (0.0, 1.0)), alphas
+            share_and_variance_at_or_below_distinct_scores(wide[m].to_numpy(), units, 24, 0.5, (0.0, 1.0)),
+            alphas,
         )
         for m in ("cam", "human")
     )

@@ -297,7 +297,7 @@ def _run_contrasts_with_reference(
     if settings.test == _NO_TEST:
         adjust = "none"
     analyses.run("difference", ss.difference, scores, by=by, **options, adjust=adjust, margin=settings.margin)
-    metrics = _metrics_allowing_percentage_decreases(scores)
+    metrics = _metrics_with_meaningful_ratios(scores)
     ratio_scores = scores[scores["metric"].isin(metrics)]
     if not len(ratio_scores) or "difference" not in analyses.frames:
         return
@@ -317,7 +317,7 @@ def _run_contrasts_with_reference(
     )
 
 
-def _metrics_allowing_percentage_decreases(scores: pd.DataFrame) -> list[str]:
+def _metrics_with_meaningful_ratios(scores: pd.DataFrame) -> list[str]:
     """Return the metrics that have percentage decreases: a true zero, and no score below it."""
     lowest = min_score_by_metric(scores)
     metrics = []

@@ -121,7 +121,7 @@ def _method_and_task_text_of_each_row(
     return [f"{method} in {task}" for method, task in zip(methods, tasks, strict=True)]
 
 
-def sentences_on_auroc_of_all_tasks(areas: Estimates, wording: Wording) -> Iterator[str]:
+def sentences_on_auroc_of_each_task(areas: Estimates, wording: Wording) -> Iterator[str]:
     """Yield areas by task, and the tasks in which they are undefined or their interval holds 0.5."""
     predictor = wording.column(str(areas.frame["predictor"].iloc[0]))
     subject = f"The AUROC of {predictor}{for_outcome_suffix(areas, wording)}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from salstats.display.estimates import Estimates
 from salstats.display.report.associations import (
     correlation_sentences,
-    sentences_on_auroc_of_all_tasks,
+    sentences_on_auroc_of_each_task,
     significant_slope_count_sentences,
 )
 from salstats.display.report.comparisons import contrast_sentences
@@ -19,7 +19,7 @@ _WRITERS: Mapping[str, Callable[[Estimates, Wording], Iterable[str]]] = {
     "difference": contrast_sentences,
     "regression": significant_slope_count_sentences,
     "correlation": correlation_sentences,
-    "auroc": sentences_on_auroc_of_all_tasks,
+    "auroc": sentences_on_auroc_of_each_task,
 }
 
 

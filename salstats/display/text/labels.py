@@ -141,7 +141,7 @@ class Labels:
         #: Positions of values by column, of columns that are Categoricals.
         self._ranks: dict[str, dict[str, int]] = {}
         if frame is not None:
-            self._ranks = {str(column): _rank_by_category(frame[column]) for column in frame.columns}
+            self._ranks = {str(column): _position_by_category(frame[column]) for column in frame.columns}
         if isinstance(labels, Labels):
             self._take_labels_from(labels)
         else:
@@ -307,7 +307,7 @@ class Labels:
         them. Others have the order of their categories if they are a Categorical, here or in the frame; else
         metrics that of the registry, and other texts that of the alphabet, with numbers in them by size.
         """
-        ranks = _rank_by_category(values) or self._ranks.get(column, {})
+        ranks = _position_by_category(values) or self._ranks.get(column, {})
         distinct = list(dict.fromkeys(value for value in values if not is_missing(value)))
         named = {text: position for position, text in enumerate(self.values_named_by_user(column))}
         metrics = {}
@@ -527,7 +527,7 @@ def _is_float_column(column: pd.Series) -> bool:
     return bool(pd.api.types.is_float_dtype(column))
 
 
-def _rank_by_category(values: object) -> dict[str, int]:
+def _position_by_category(values: object) -> dict[str, int]:
     """Return the position of each category of a Categorical, nothing for other values."""
     dtype = getattr(values, "dtype", None)
     categories = getattr(dtype, "categories", ())

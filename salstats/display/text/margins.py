@@ -40,16 +40,18 @@ def within_tested_margins_phrase(estimates: Estimates, labels: Labels) -> str:
     metrics = labels.order("metric", rows.distinct_values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
         low, high = bounds.iloc[0]
-        return margin_phrase(low, high, percent_sign)
+        return within_above_or_below_phrase(low, high, percent_sign)
     texts = []
     for metric in metrics:
         metric_bounds = bounds[rows.frame["metric"] == metric].drop_duplicates()
-        spans = [margin_phrase(low, high, percent_sign) for low, high in metric_bounds.to_numpy()]
+        spans = [
+            within_above_or_below_phrase(low, high, percent_sign) for low, high in metric_bounds.to_numpy()
+        ]
         texts.append(f"{' or '.join(spans)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 
-def margin_phrase(low: float, high: float, percent_sign: str) -> str:
+def within_above_or_below_phrase(low: float, high: float, percent_sign: str) -> str:
     """Return the text of one margin, its numbers followed by `percent_sign`: "within −0.05 to 0.05"."""
     low_text = f"{low:g}".replace("-", MINUS)
     high_text = f"{high:g}".replace("-", MINUS)

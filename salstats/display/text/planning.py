@@ -16,7 +16,7 @@ from salstats.display.text.format import (
     noun_of_identifier,
 )
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import margin_phrase
+from salstats.display.text.margins import within_above_or_below_phrase
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.engine.intervals import interval_by_name
@@ -229,7 +229,9 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     if plan["effect"].nunique() == 1 and plan["effect"].notna().all():
         effect = effect_text(first["effect"], first["term"])
     if first["goal"] == "margin":
-        margin = margin_phrase(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
+        margin = within_above_or_below_phrase(
+            first["margin_low"], first["margin_high"], _percent_sign(first["term"])
+        )
         statement = f"the {effect_name} lies {margin}"
         if effect:
             statement += f" if it is {effect}"

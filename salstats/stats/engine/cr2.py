@@ -43,7 +43,7 @@ class Cr2Variances(NamedTuple):
     kurtosis_df: np.ndarray
 
 
-def unit_influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> UnitInfluences:
+def unadjusted_unit_influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> UnitInfluences:
     """Return the influences of units on linear combinations of cell means; arguments are those of `cr2`."""
     totals = counts.sum(axis=0)
     means = np.nan_to_num(quiet_ratio(sums.sum(axis=0), totals))
@@ -94,7 +94,7 @@ def cr2(
     """
     if squares is None:
         squares = counts
-    units = unit_influences(sums, counts, slopes)
+    units = unadjusted_unit_influences(sums, counts, slopes)
     # s = m / n of the docstring
     share = np.nan_to_num(quiet_ratio(counts, counts.sum(axis=0)))
     has_one_unit = (share > 1 - _ROUNDING).any(axis=0)

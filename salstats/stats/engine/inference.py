@@ -17,7 +17,7 @@ from salstats.stats.engine.cautions import (
     Caution,
     caution_column_if_any,
 )
-from salstats.stats.engine.cr2 import Cr2Variances, UnitInfluences, cr2, unit_influences
+from salstats.stats.engine.cr2 import Cr2Variances, UnitInfluences, cr2, unadjusted_unit_influences
 from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio
 from salstats.stats.engine.few_units import are_few_events, has_few_effective_units
 from salstats.stats.engine.inference_options import Options, check_enough_replicates
@@ -329,12 +329,14 @@ def _unit_influences_on_estimates_or_differences(
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
     if term == "percent_decrease":
-        return unit_influences(
+        return unadjusted_unit_influences(
             cells.sums, cells.counts, estimand.as_difference().derivatives_by_estimate_and_cell_mean(means)
         )
     if robust is not None:
         return robust.units
-    return unit_influences(cells.sums, cells.counts, estimand.derivatives_by_estimate_and_cell_mean(means))
+    return unadjusted_unit_influences(
+        cells.sums, cells.counts, estimand.derivatives_by_estimate_and_cell_mean(means)
+    )
 
 
 def _variance_and_df(
@@ -625,7 +627,7 @@ def _ratio_means_with_unit_influences(cells: Cells, estimand: Estimand) -> Contr
 
     def influences_on(linear: Estimand) -> UnitInfluences:
         """Return the influences of the units on a linear estimand."""
-        return unit_influences(
+        return unadjusted_unit_influences(
             cells.sums, cells.counts, np.nan_to_num(linear.derivatives_by_estimate_and_cell_mean(means))
         )
 

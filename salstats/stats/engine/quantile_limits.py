@@ -67,7 +67,7 @@ def weighted_quantiles(ascending_scores: np.ndarray, weights: np.ndarray, quanti
     return np.asarray((ascending_scores[lower] + ascending_scores[upper]) / 2)
 
 
-def share_of_scores_at_or_below_each_score(
+def share_and_variance_at_or_below_distinct_scores(
     scores: np.ndarray, units: NDArray[np.integer], n_units: int, quantile: float, ends: tuple[float, float]
 ) -> SharesAtOrBelow:
     """Compute the share of all scores at or below each distinct score, with its CR2 variance.

@@ -34,22 +34,22 @@ class Weights:
     #: The column of the weights of rows, or the one that is averaged over.
     column: str = ""
 
-    def weights_column_if_any(self, is_average: NDArray[np.bool_]) -> dict[str, Any]:
+    def weights_column_if_any(self, has_member_weights: NDArray[np.bool_]) -> dict[str, Any]:
         """Make the column `weights` of an estimates frame, if any row or unit is weighted.
 
-        `is_average` (n_estimates,) is True for the rows that are averages.
+        `has_member_weights` (n_estimates,) is True for the rows that are averages.
         """
         if self.of_members is not None:
             member_weights = [f"{value} {weight:g}" for value, weight in self.of_members.items()]
             text = f"{self.column}{MEMBER_SEPARATOR}{', '.join(member_weights)}"
-            texts: list[str | None] = [None] * len(is_average)
-            for row in np.flatnonzero(is_average):
+            texts: list[str | None] = [None] * len(has_member_weights)
+            for row in np.flatnonzero(has_member_weights):
                 texts[row] = text
             return {"weights": text_column(texts)}
         text = UNIT if self.equal_unit_weights else self.column
         if not text:
             return {}
-        return {"weights": text_column([text] * len(is_average))}
+        return {"weights": text_column([text] * len(has_member_weights))}
 
     def mask_of_rows_that_enter_averages(self, scores: pd.DataFrame) -> NDArray[np.bool_] | None:
         """Find the rows that enter averages with a weight above 0 (bool, one per row); None if all do."""

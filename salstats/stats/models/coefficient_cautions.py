@@ -33,16 +33,14 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, NDArray[
     # Binary outcomes have no outlying values.
     if not np.isin(solution.response, (0, 1)).all():
         influence = cluster_sums(solution.scores, clusters) @ solution.bread
-        residuals = _unit_residuals_along_direction_of_each_coefficient(solution, clusters)
+        residuals = _unit_residuals_projected_on_directions(solution, clusters)
         cautions[OUTLYING_UNITS] = variance_depends_on_few_outlying_units(
             influence[:, : solution.rank], residuals
         )
     return cautions
 
 
-def _unit_residuals_along_direction_of_each_coefficient(
-    solution: Solution, clusters: NDArray[np.integer]
-) -> np.ndarray:
+def _unit_residuals_projected_on_directions(solution: Solution, clusters: NDArray[np.integer]) -> np.ndarray:
     """Residual (n_units, r) of each unit, projected on the direction in which it moves each coefficient.
 
     For a unit of one row it is the row's residual, for a difference within units the difference of residuals,

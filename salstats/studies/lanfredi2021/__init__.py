@@ -149,7 +149,7 @@ RAW_ITEMS = (
     StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
               "radiograph", figure_1_fixations_and_maps, part_needs=(RADIOGRAPHS,), slice="one case"),
     StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sd_of_sampled_auc_by_sample_size),
-    StudyItem("sampled_values", "Sampled values around the exact one", sampled_beside_exact_auc),
+    StudyItem("sampled_area_estimates", "Sampled values around the exact one", sampled_beside_exact_auc),
 )  # fmt: skip
 
 

@@ -31,8 +31,8 @@ from salstats.studies.saliency_bench.cell_means import (
     Benchmark,
     abbreviation_note,
     labels_with_metric_headings,
+    method_ranks_by_mean_over_data_sets,
     method_ranks_with_limits_by_data_set_and_model,
-    method_ranks_with_limits_over_data_sets,
     pearson_over_data_sets,
     sorted_by_labels,
 )
@@ -325,7 +325,7 @@ def rank_stability_over_data_sets(benchmark: Benchmark) -> ItemResult | None:
     several = benchmark.means_of_several_methods
     if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
         return None
-    ranks = method_ranks_with_limits_over_data_sets(several, benchmark.options)
+    ranks = method_ranks_by_mean_over_data_sets(several, benchmark.options)
     return _ranks_result(ranks, labels_with_metric_headings(several, benchmark.labels), "Data sets")
 
 

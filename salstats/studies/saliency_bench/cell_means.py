@@ -253,7 +253,7 @@ def method_ranks_with_limits_by_data_set_and_model(
     )
 
 
-def method_ranks_with_limits_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
+def method_ranks_by_mean_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """Return each method's rank and its limits per metric and model, over resampled data sets.
 
     Each data set counts as one observation, its mean, whatever its size.

@@ -15,7 +15,7 @@ from salstats.display.plots.overlay import missing_images_note, overlay_figure
 from salstats.display.text.format import number_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
-from salstats.images.shapes import min_rectangle_closed_outline_row_col
+from salstats.images.shapes import longest_contour_min_rectangle_row_col
 from salstats.readers.background_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
@@ -164,7 +164,7 @@ def _picture_with_smallest_rectangle_outlined(
     """Return the picture of a finding with the smallest rectangle around its dominant instance."""
     case = study.select(cases=[case_name]).cases[0]
     panel = overlay_picture(case, task, method=None, series=(), options=options)
-    corners: np.ndarray = min_rectangle_closed_outline_row_col(decode(case.truths[task].read()))
+    corners: np.ndarray = longest_contour_min_rectangle_row_col(decode(case.truths[task].read()))
     # The rectangle is drawn like the outline of a mask; the legend of the figure names it.
     return replace(panel, outlines={**panel.outlines, "mask": [corners]})
 

@@ -34,7 +34,7 @@ from salstats.studies.saporta2022.study_frames import (
     decreases,
     drop_absent_findings,
     full_slice_scores_of_main_and_people,
-    image_or_patient_rows_for_auroc,
+    image_or_patient_max_rows_for_auroc,
     means,
     metric_rows,
     rows_of_first_training_of_each_method,
@@ -135,7 +135,7 @@ def auroc_by_task_or_none(frames: StudyFrames) -> pd.DataFrame | None:
     rows = rows[rows["method"] == frames.main_method]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(image_or_patient_rows_for_auroc(rows, frames.inference), "prob", "label", by="task")
+    return ss.auroc(image_or_patient_max_rows_for_auroc(rows, frames.inference), "prob", "label", by="task")
 
 
 def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
@@ -345,7 +345,7 @@ def classifier_auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None
     rows = rows[has_both_labels & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    areas = ss.auroc(image_or_patient_rows_for_auroc(rows, frames.inference), "prob", "label", by=by)
+    areas = ss.auroc(image_or_patient_max_rows_for_auroc(rows, frames.inference), "prob", "label", by=by)
     table_rows = areas.drop(columns=["x", "y"], errors="ignore")
     note = "labels are those of the truth; tasks without a negative or without a positive case have none"
     if frames.inference.by_patient:

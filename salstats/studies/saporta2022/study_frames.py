@@ -265,7 +265,7 @@ def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.Dat
     return rows[rows["method"].isin([frames.main_method, HUMAN])].reset_index(drop=True)
 
 
-def image_or_patient_rows_for_auroc(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
+def image_or_patient_max_rows_for_auroc(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
     """Return the rows of an AUROC: images as they are, or patients with the largest values of their views."""
     if not inference.by_patient:
         return rows

@@ -9,7 +9,7 @@ import pytest
 
 from salstats.errors import SalstatsWarning
 from salstats.stats.contrasts import difference
-from salstats.stats.engine.cr2 import cr2, unit_influences
+from salstats.stats.engine.cr2 import cr2, unadjusted_unit_influences
 
 REFERENCE = Path(__file__).parents[2] / "reference"
 
@@ -84,7 +84,7 @@ def test_influences_are_those_of_leaving_a_little_of_a_unit_out() -> None:
     counts = rng.integers(0, 4, (12, 3)).astype(float)
     sums = counts * rng.random((12, 3))
     slopes = np.array([[1.0, 0.0, 0.0], [1.0, -1.0, 0.5]])
-    found = unit_influences(sums, counts, slopes)
+    found = unadjusted_unit_influences(sums, counts, slopes)
     step = 1e-6
     for unit in range(12):
         weights = np.ones(12)

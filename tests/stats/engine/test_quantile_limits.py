@@ -8,7 +8,7 @@ from tests_support import warns
 import salstats as ss
 from salstats.stats.engine.quantile_limits import (
     quantile_replicates,
-    share_of_scores_at_or_below_each_score,
+    share_and_variance_at_or_below_distinct_scores,
     weighted_quantiles,
 )
 
@@ -38,7 +38,7 @@ def test_a_lump_that_holds_the_median_gives_limits_of_no_width():
 def test_shares_at_or_below_each_score_have_the_variance_of_a_proportion():
     # unit 0 has no score; of five scores the third is half below the median and half above
     scores, units = np.array([0.9, 0.1, 0.5, 0.3, 0.7]), np.array([1, 2, 3, 4, 5])
-    found = share_of_scores_at_or_below_each_score(scores, units, 6, 0.5, (0.0, 1.0))
+    found = share_and_variance_at_or_below_distinct_scores(scores, units, 6, 0.5, (0.0, 1.0))
     np.testing.assert_array_equal(found.values, [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1])
     np.testing.assert_allclose(found.share, [0, 0.2, 0.4, 0.5, 0.6, 0.8, 1])
     # p (1 - p) / (n - 1), and for the third the residuals of 1, 1, 1/2, 0 and 0
@@ -52,7 +52,7 @@ def test_shares_at_or_below_each_score_have_the_variance_of_a_proportion():
 def test_variances_of_shares_are_those_of_units_of_any_sizes():
     units = np.array([0, 0, 0, 2, 2, 3, 1, 1, 1, 1])
     scores = np.array([0.1, 0.2, 0.4, 0.2, 0.9, 0.7, 0.2, 0.4, 0.7, 0.8])
-    found = share_of_scores_at_or_below_each_score(scores, units, 4, 0.5, (0.0, 1.0))
+    found = share_and_variance_at_or_below_distinct_scores(scores, units, 4, 0.5, (0.0, 1.0))
     assert found.values.tolist() == [0, 0.1, 0.2, 0.4, 0.7, 0.8, 0.9, 1]
     # scores equal to a value count as bring the share nearest to a half: one of the two of 0.4
     shares_of_equal = {0.1: 1, 0.2: 1, 0.4: 0.5, 0.7: 0, 0.8: 0, 0.9: 0}

@@ -88,7 +88,7 @@ def test_models_and_seeds_of_a_method_are_rows_of_one_mean(release, tmp_path):
     scores = items["scores"].frame.query("method == 'gradcam_wag' and metric == 'sauc'")
     assert np.isclose(own["estimate"].item(), scores["score"].mean(), rtol=SUM_TOLERANCE)
     # one series' values stand around its exact value
-    assert items["sampled_values"].frame["seed"].unique().tolist() == ["1"]
+    assert items["sampled_area_estimates"].frame["seed"].unique().tolist() == ["1"]
 
 
 def test_a_map_that_is_missing_is_an_undefined_score(release, tmp_path):

@@ -262,7 +262,7 @@ def test_every_file_of_the_index_is_there_and_no_other(drawn_made):
     figures = {Path(f).stem for f in files if f.startswith("figures/")}
     assert figures == {
         "means_shuffled", "means_centre", "table2", "center_bias_choice", "figure_1", "sampling_spread",
-        "sampled_values",
+        "sampled_area_estimates",
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.images.simulated_masks import draw_contour, irregular_contour_row_col
+from salstats.images.simulated_masks import draw_centred_contour, irregular_contour_row_col
 from salstats.studies import declarations, engine
 from salstats.studies.mrxai2025 import (
     COMPARISON_ITEMS,
@@ -52,7 +52,7 @@ def write_study(folder):
         (folder / tool).mkdir(parents=True)
     for case in cases():
         contour = irregular_contour_row_col(radius=9, rng=rng)
-        truth = np.zeros(SHAPE, bool) if case in ABSENT else draw_contour(contour, SHAPE, smooth=1)
+        truth = np.zeros(SHAPE, bool) if case in ABSENT else draw_centred_contour(contour, SHAPE, smooth=1)
         image = rng.integers(30, 90, (*SHAPE, 3)).astype(np.uint8)
         image[truth] += 100
         place = folder / "data" / case[:3]
@@ -61,7 +61,7 @@ def write_study(folder):
         assert cv2.imwrite(str(place / f"{case}_mask.tif"), truth.astype(np.uint8) * 255)
         for tool, away in zip(TOOLS, (6, 3, 3), strict=True):
             shift = tuple(rng.integers(away - 2, away + 3, 2).tolist())
-            mask = draw_contour(contour, SHAPE, shift=shift, scale=rng.uniform(0.8, 1.3), smooth=1)
+            mask = draw_centred_contour(contour, SHAPE, shift=shift, scale=rng.uniform(0.8, 1.3), smooth=1)
             if tool == "lime" and empty_for_lime(case):
                 mask[:] = False
             if tool == "gradcam":

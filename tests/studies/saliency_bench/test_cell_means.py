@@ -15,8 +15,8 @@ from salstats.studies.saliency_bench.cell_means import (
     abbreviation_note,
     labels_with_metric_headings,
     means_by_dataset_model_method_and_metric,
+    method_ranks_by_mean_over_data_sets,
     method_ranks_with_limits_by_data_set_and_model,
-    method_ranks_with_limits_over_data_sets,
     pearson_over_data_sets,
     printed_benchmark,
     printed_means,
@@ -189,7 +189,7 @@ class TestNames:
 class TestRanks:
     @pytest.mark.filterwarnings("ignore:rankings rest on few units")
     def test_data_sets_drawn_again_rank_their_means(self, means):
-        found = method_ranks_with_limits_over_data_sets(means, CHOICE)
+        found = method_ranks_by_mean_over_data_sets(means, CHOICE)
         assert set(found["unit"]) == {"dataset"}
         assert set(found["n_units"]) == {6}
         several, _ = split_by_several_or_single_method(means)

@@ -30,7 +30,7 @@ from salstats.studies.saporta2022.study_frames import (
     feature_slopes,
     full_slice_scores_of_main_and_people,
     has_finding,
-    image_or_patient_rows_for_auroc,
+    image_or_patient_max_rows_for_auroc,
     main_method_scores_to_regress_on_confidence,
     means,
     min_max_features,
@@ -268,14 +268,14 @@ def test_scores_of_absent_findings_are_left_out():
 def test_probabilities_of_an_auroc_are_of_images_or_the_largest_of_each_patient():
     rows = pd.DataFrame({"task": "x", "case": list("abc"), "patient": ["p", "p", "q"], "label": [0, 1, 0]})
     rows = rows.assign(prob=[0.7, 0.2, 0.4])
-    assert image_or_patient_rows_for_auroc(rows, StudyInference(False)) is rows
+    assert image_or_patient_max_rows_for_auroc(rows, StudyInference(False)) is rows
     patients = StudyInference(False, by_patient=True)
-    largest = image_or_patient_rows_for_auroc(rows, patients).set_index("patient")
+    largest = image_or_patient_max_rows_for_auroc(rows, patients).set_index("patient")
     assert largest["prob"].to_dict() == {"p": 0.7, "q": 0.4}
     assert largest["label"].to_dict() == {"p": 1, "q": 0}
     for lacking in (rows.drop(columns="patient"), rows.assign(patient=["p", None, "q"])):
         with raises(ColumnError, option="views", value="max", column="patient"):
-            image_or_patient_rows_for_auroc(lacking, patients)
+            image_or_patient_max_rows_for_auroc(lacking, patients)
 
 
 def test_confidence_is_of_the_full_slice_where_that_is_known_and_hits_never_are():

@@ -147,7 +147,7 @@ class Figure(p9.ggplot):
         if (self.labels.caption, self._text_pt("plot_caption")) != caption_before:
             self._wrap_caption()
         if isinstance(addition, p9.labs):
-            self._wrap_titles()
+            self._wrap_title_and_subtitle()
         has_own_size = isinstance(addition, p9.theme) and "figure_size" in addition.themeables
         if not has_own_size:
             self._add_height(self._texts_height_mm() - texts_mm)
@@ -168,7 +168,7 @@ class Figure(p9.ggplot):
         """Return the size in points of the text of an element of the theme."""
         return float(self.theme.getp((element, "size")))
 
-    def _wrap_titles(self) -> None:
+    def _wrap_title_and_subtitle(self) -> None:
         """Wrap the title and the subtitle to the width of the figure."""
         for label in ("title", "subtitle"):
             text = getattr(self.labels, label)
