@@ -30,7 +30,7 @@ def quoted(names: Iterable[object]) -> str:
     return ", ".join(texts)
 
 
-def and_n_more_names_text(names: Sequence[object]) -> str:
+def and_n_more_after_first(names: Sequence[object]) -> str:
     """Write how many names follow the first: " (and 2 more)"; "" where there is only one."""
     if len(names) < 2:
         return ""

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_n_more_names_text, invisibility_text
+from salstats.checks import and_n_more_after_first, invisibility_text
 from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
@@ -304,7 +304,7 @@ def warn_of_near_names(names: Names, row_name: RowName, frame_name: str = "score
         remedy = f"{frame_name}.assign({column}={frame_name}[{column!r}].str.lower())"
     warn(
         f"{row_name(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {frequent!r} "
-        f"({n_rows[frequent]}){and_n_more_names_text(pairs)}: misspelt? it counts as another {column}",
+        f"({n_rows[frequent]}){and_n_more_after_first(pairs)}: misspelt? it counts as another {column}",
         hint=f"{remedy} makes them one",
         subject=("names", column),
         column=column,

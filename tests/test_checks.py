@@ -262,7 +262,7 @@ def test_what_a_terminal_would_obey_is_escaped():
 
 
 def test_names_beside_the_first_are_counted():
-    assert [checks.and_n_more_names_text(names) for names in ("", "a", "ab", "abc")] == [
+    assert [checks.and_n_more_after_first(names) for names in ("", "a", "ab", "abc")] == [
         "", "", " (and 1 more)", " (and 2 more)"
     ]  # fmt: skip
 

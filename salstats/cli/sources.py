@@ -122,10 +122,10 @@ def read_study(run: CommandRun) -> "Study":
 def _case_names_from_list_or_table(texts: Sequence[str]) -> list[str]:
     """Return the names that `--cases` lists, or those in the column `case` of its table."""
     from salstats.errors import ColumnError
-    from salstats.readers.tables import TABLE_SUFFIXES, read_known_format_table
+    from salstats.readers.tables import TABLE_SUFFIXES, read_fixed_columns_table
 
     if len(texts) == 1 and Path(texts[0]).suffix.lower() in TABLE_SUFFIXES:
-        table = read_known_format_table(Path(texts[0]), ColumnError)
+        table = read_fixed_columns_table(Path(texts[0]), ColumnError)
         table.check_columns(("case",))
         return table.nonempty_texts("case")
     return split(texts) or []

@@ -259,7 +259,9 @@ class _AttentionRecorder:
         return weights.detach()
 
 
-def _grid_shape(n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
+def _grid_shape(
+    n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefix_for_message: int
+) -> tuple[int, int]:
     """Return the numbers of rows and columns of patches: those of the option, or as the image's proportions.
 
     ShapeError if they do not hold exactly `n_patches`.
@@ -276,7 +278,7 @@ def _grid_shape(n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefi
     if rows * columns != n_patches or n_patches < 1:
         raise ShapeError(
             f"{n_patches} tokens of patches (after ",
-            Setting("n_prefix", n_prefix),
+            Setting("n_prefix", n_prefix_for_message),
             f") make no grid of {rows} x {columns}",
             hint=Message(
                 "give ", Setting("n_prefix"), ", the tokens before those of patches, and ", Setting("grid"),

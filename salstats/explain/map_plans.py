@@ -248,7 +248,7 @@ def _planned_methods_for_all_members(
     return tuple(planned)
 
 
-def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
+def labels_by_case_and_task(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
     """Return labels by case and task: 1 where a finding is present, else 0, NaN where that is unknown.
 
     SalstatsError if a case and task has two different labels, or if labels are given for other tasks only.

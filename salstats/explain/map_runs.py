@@ -25,7 +25,13 @@ from salstats.explain.case_images import (
 from salstats.explain.ensembles import scaled_map, sum_at_larger_size
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.map_finishing import constant_maps_counted
-from salstats.explain.map_plans import MapPlan, PlannedMethod, checked_labels, checked_patients, checked_plan
+from salstats.explain.map_plans import (
+    MapPlan,
+    PlannedMethod,
+    checked_patients,
+    checked_plan,
+    labels_by_case_and_task,
+)
 from salstats.explain.networks import Member, Network
 from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.images.geometry import Geometry
@@ -181,7 +187,7 @@ def make_maps(
         seeds=seeds,
         rng=rng,
     )
-    label_by_pair = checked_labels(labels, plan)
+    label_by_pair = labels_by_case_and_task(labels, plan)
     patient_by_case = checked_patients(patients)
     chunk_size = check_count(cases_at_once, "cases_at_once")
     n_passes = len(images) * len(plan.members) if isinstance(images, Sized) else None
@@ -347,7 +353,7 @@ class _MapRun(NamedTuple):
             saliency = scaled_map(saliency, self.plan.scale)
         if self.plan.resolution == "image":
             saliency = geometry.to_image(saliency)
-        elif not geometry.fills:
+        elif not geometry.shows_exactly_whole_image:
             saliency = geometry.to_image(saliency, shape=geometry.image_shape_in_input)
         return _MadeMap(key, saliency, prob, geometry.image_shape)
 

@@ -299,7 +299,7 @@ def _case_image_per_task_and_maps(
                 rows=[row.position],
             )
         saliency = read_map(row.file)
-        if not ready.geometry.fills:
+        if not ready.geometry.shows_exactly_whole_image:
             saliency = ready.geometry.to_network_input(saliency)
         maps.append(ImageMap(tasks.index(row.key.task), row.key.series, saliency))
     pixels = np.asarray(ready.pixels, np.float32)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from salstats.checks import and_n_more_names_text, quoted
+from salstats.checks import and_n_more_after_first, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.paths import check_is_regular_file_unless_missing
 
@@ -116,11 +116,11 @@ def _weights_difference(
             shapes.append(f"{name} is {file_shape} in the file and {tuple(value.shape)} in the network")
     texts = []
     if missing:
-        texts.append(f"the file has no {missing[0]}{and_n_more_names_text(missing)}")
+        texts.append(f"the file has no {missing[0]}{and_n_more_after_first(missing)}")
     if additional:
-        texts.append(f"the network has no {additional[0]}{and_n_more_names_text(additional)}")
+        texts.append(f"the network has no {additional[0]}{and_n_more_after_first(additional)}")
     if shapes:
-        texts.append(f"{shapes[0]}{and_n_more_names_text(shapes)}")
+        texts.append(f"{shapes[0]}{and_n_more_after_first(shapes)}")
     return _Difference(missing, additional, " and ".join(texts))
 
 

@@ -26,7 +26,7 @@ from salstats.files.map_table import (
     csv_bytes_of_rows_without_header,
     file_inside,
     image_shape_of_row,
-    is_file_with_complete_map,
+    is_nonempty_file_or_complete_npy,
     map_row,
     read_header_and_rows,
     read_mask_codes_by_case_and_task,
@@ -238,7 +238,7 @@ class MapFolder:
         map_key = checked_key(key)  # type: ignore[arg-type]
         if map_key in self._complete:
             return True
-        if map_key not in self._rows or not is_file_with_complete_map(self._map_file(map_key)):
+        if map_key not in self._rows or not is_nonempty_file_or_complete_npy(self._map_file(map_key)):
             return False
         self._complete.add(map_key)
         return True

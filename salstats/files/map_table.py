@@ -287,7 +287,7 @@ def image_shape_of_row(row: TableRow) -> tuple[int, int] | None:
     return shape
 
 
-def is_file_with_complete_map(file: Path) -> bool:
+def is_nonempty_file_or_complete_npy(file: Path) -> bool:
     """Return whether a file exists and is not empty; a .npy file must hold a complete array for a map.
 
     Such an array has real numbers, at least one, and two axes or more.

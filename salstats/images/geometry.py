@@ -91,7 +91,7 @@ class Geometry:
         return upper_left, lower_right
 
     @property
-    def fills(self) -> bool:
+    def shows_exactly_whole_image(self) -> bool:
         """True if the input shows the whole image without padding: a map of the input is one of the image."""
         upper_left, lower_right = self._corners_in_input()
         fills_start = np.allclose(upper_left, 0, atol=1e-6)
@@ -151,9 +151,9 @@ class Geometry:
 
         Notes
         -----
-        Where the input is the whole image (`fills`), this is the resizing of `score`: half-pixel centres,
-        no antialiasing. The weights are the same, the order of the sums is not: values agree to single
-        precision.
+        Where the input is the whole image (`shows_exactly_whole_image`), this is the resizing of `score`:
+        half-pixel centres, no antialiasing. The weights are the same, the order of the sums is not: values
+        agree to single precision.
         """
         grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import and_n_more_names_text, invisibility_text
+from salstats.checks import and_n_more_after_first, invisibility_text
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle
@@ -250,7 +250,7 @@ def _warn_if_any(path: Path, cases_and_tasks: list[tuple[str, str]], problem: st
     """Warn once, with the first case and task and the number of the others."""
     if cases_and_tasks:
         warn(
-            f"{_location(path, *cases_and_tasks[0])}{and_n_more_names_text(cases_and_tasks)}: {problem}",
+            f"{_location(path, *cases_and_tasks[0])}{and_n_more_after_first(cases_and_tasks)}: {problem}",
             value=cases_and_tasks,
             path=path,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from salstats.errors import ColumnError
 from salstats.readers.case_json import ValuesByCaseAndTask
 from salstats.readers.cells import PathLike
-from salstats.readers.tables import read_known_format_table
+from salstats.readers.tables import read_fixed_columns_table
 
 _SPACING_COLUMNS = ("row_mm", "col_mm")
 
@@ -25,7 +25,7 @@ def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
 
     NaN where a cell is empty, and for all labels of a table without them.
     """
-    table = read_known_format_table(Path(path), ColumnError)
+    table = read_fixed_columns_table(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
     cases = table.checked_distinct_case_of_each_row()
     probs = table.numbers("prob", _is_no_probability, "is not between 0 and 1")
@@ -38,7 +38,7 @@ def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
 
 def read_spacing_mm_by_case(path: PathLike) -> dict[str, tuple[float, float]]:
     """Read (row_mm, col_mm) of each case: the distance from one row of pixels to the next, and of columns."""
-    table = read_known_format_table(Path(path), ColumnError)
+    table = read_fixed_columns_table(Path(path), ColumnError)
     table.check_columns(("case", *_SPACING_COLUMNS), f"it needs case, {' and '.join(_SPACING_COLUMNS)}")
     problem = "is not a size, which is a positive number, mm per pixel"
     row_mm = table.numbers("row_mm", _is_not_finite_and_positive, problem)
@@ -54,7 +54,7 @@ def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = 
     upper edge), and `task`, without which all points are of `task_if_no_column`. A row whose `x` and `y` are
     empty says that nothing was marked.
     """
-    table = read_known_format_table(Path(path), ColumnError)
+    table = read_fixed_columns_table(Path(path), ColumnError)
     table.check_columns(("case", "x", "y"), "points have case, x and y, and task where there are several")
     cases = table.nonempty_texts("case")
     if task_if_no_column is None or "task" in table.columns:

@@ -35,7 +35,7 @@ from salstats.readers.chexlocalize_maps import (
 )
 from salstats.readers.prediction_files import check_any_case_in_common
 from salstats.readers.score_layouts import patients_of_cases
-from salstats.readers.tables import read_known_format_table
+from salstats.readers.tables import read_fixed_columns_table
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
 
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.
@@ -199,7 +199,7 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
 
     Labels are 0, 1, or NaN for empty cells and for -1 (uncertain), whose number a warning gives.
     """
-    table = read_known_format_table(path, ColumnError)
+    table = read_fixed_columns_table(path, ColumnError)
     if "Path" in table.columns:
         name = "Path"
     elif "case" in table.columns:

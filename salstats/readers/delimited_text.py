@@ -68,7 +68,7 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     """Read a file cell by cell; raise with the row where the file is damaged."""
     import pyarrow as pa
 
-    text = _decoded_text(file, data, options)
+    text = _text_in_option_encoding(file, data, options)
     if not text.strip():
         raise InputFileError(f"{file} holds nothing but blank lines", path=file)
     n_leading_lines = len(text) - len(text.lstrip("\n"))
@@ -174,7 +174,7 @@ def _check_separator(file: Path, text: str, n_columns: int, options: TableOption
         )
 
 
-def _decoded_text(file: Path, data: bytes, options: TableOptions) -> str:
+def _text_in_option_encoding(file: Path, data: bytes, options: TableOptions) -> str:
     """Return the file's content as text without a byte-order mark, with lines that end in a line feed."""
     encoding = options.encoding
     # the encoding of the byte-order mark

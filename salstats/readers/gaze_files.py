@@ -16,7 +16,7 @@ from salstats.images.fixations import Fixations
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import parse_numbers
 from salstats.readers.reading_labels import MAJORITY_GROUPS
-from salstats.readers.tables import FileTable, read_known_format_table
+from salstats.readers.tables import FileTable, read_fixed_columns_table
 from salstats.study import NO_BOX
 
 METADATA_FILE = re.compile(r"metadata_phase_(0|[1-9]\d*)\.csv")
@@ -94,7 +94,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     Columns: `id`, `image`, `dicom_id`, `subject_id`, `discarded`, `shape` (height, width), `labels` (a dict
     of finding to number), and the row's `file`, `position` (its index from 0) and `location` as text.
     """
-    table = read_known_format_table(file, may_be_empty=True)
+    table = read_fixed_columns_table(file, may_be_empty=True)
     table.check_columns([*_ID_COLUMNS, *_SIZE_COLUMNS, _DISCARDED_COLUMN])
     rows = pd.DataFrame({column: table.nonempty_texts(column) for column in _ID_COLUMNS})
     for position, name in enumerate(rows["id"]):
@@ -188,7 +188,7 @@ def read_fixations(file: Path) -> Fixations:
 
 def read_fixations_and_n_overlapping(file: Path) -> tuple[Fixations, int]:
     """Read a `fixations.csv`; return its fixations and how many of them begin before another has ended."""
-    table = read_known_format_table(file, may_be_empty=True)
+    table = read_fixed_columns_table(file, may_be_empty=True)
     numbers = table.finite_numbers([*_y_and_x_columns(table), *_FIXATION_COLUMNS])
     # columns: y and x; start and end; pixels per degree along y and x; top, left, bottom and right on screen
     points, times, sd, edges_on_screen = np.split(numbers, (2, 4, 6), axis=1)
@@ -279,7 +279,7 @@ def read_inside_box_or_exclusion_reason(file: Path, shape: tuple[int, int]) -> t
     """Read a chest box: (box, None), or (None, reason) where there is none that can be used."""
     if not file.exists() and not file.is_symlink():
         return None, NO_BOX
-    edges = read_known_format_table(file, may_be_empty=True).finite_numbers(_EDGE_COLUMNS)
+    edges = read_fixed_columns_table(file, may_be_empty=True).finite_numbers(_EDGE_COLUMNS)
     if not len(edges):
         return None, NO_BOX
     if len(edges) > 1:

@@ -8,7 +8,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from salstats.checks import and_n_more_names_text, quoted
+from salstats.checks import and_n_more_after_first, quoted
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened, read_json
 from salstats.files.paths import check_is_existing_folder
@@ -146,7 +146,8 @@ def files_below(folder: Path) -> list[Path]:
         files += [parent / name for name in names if not name.startswith(".")]
     if linked:
         warn(
-            f"{min(linked)}{and_n_more_names_text(linked)}: a link to another folder, which was not searched",
+            f"{min(linked)}{and_n_more_after_first(linked)}: a link to another folder, which was not "
+            "searched",
             value=sorted(linked),
             path=min(linked),
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import and_n_more_names_text, did_you_mean, quoted
+from salstats.checks import and_n_more_after_first, did_you_mean, quoted
 from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.map_folder_writer import SETTINGS_FILE
 from salstats.files.map_table import TABLE_FILE
@@ -481,7 +481,7 @@ def _check_cases_in_common_with_truth(
         without_map = [case for case in truth.values if case not in cases_with_map]
         if without_map:
             warn(
-                f"{truth.file}: case {min(without_map)!r}{and_n_more_names_text(without_map)} "
+                f"{truth.file}: case {min(without_map)!r}{and_n_more_after_first(without_map)} "
                 f"has no map in {table}",
                 column="case",
                 value=min(without_map),
@@ -493,7 +493,7 @@ def _check_cases_in_common_with_truth(
     without_truth = sorted((cases_of_people - set(truth.values)) & cases_without_size)
     if without_truth and truth.values:
         warn(
-            f"{table}: case {without_truth[0]!r}{and_n_more_names_text(without_truth)} has maps and no "
+            f"{table}: case {without_truth[0]!r}{and_n_more_after_first(without_truth)} has maps and no "
             f"mask in {truth.file}: left out of scores where the finding is there; height and width in its "
             "rows say that it shows none",
             column="case",

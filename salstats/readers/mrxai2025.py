@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import and_n_more_names_text
+from salstats.checks import and_n_more_after_first
 from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, area
@@ -161,7 +161,7 @@ def read_mrxai2025(
         )
     if contradicted:
         warn(
-            f"{predictions}: case {contradicted[0]!r}{and_n_more_names_text(contradicted)} has a label "
+            f"{predictions}: case {contradicted[0]!r}{and_n_more_after_first(contradicted)} has a label "
             "that its mask contradicts",
             hint="the label of the table counts as label, the mask as truth",
             value=contradicted,
@@ -179,7 +179,7 @@ def _warn_of_missing_probabilities(
     without = [case for case in cases if case not in with_probability]
     if without:
         warn(
-            f"{file}: case {without[0]!r}{and_n_more_names_text(without)} of the study has no probability",
+            f"{file}: case {without[0]!r}{and_n_more_after_first(without)} of the study has no probability",
             column="prob",
             value=without,
             path=str(file),
@@ -224,7 +224,7 @@ def _check_counterparts(files: Mapping[str, Path], counterparts: Mapping[str, Pa
     if unpaired:
         file = files[unpaired[0]]
         raise InputFileError(
-            f"{file}{and_n_more_names_text(unpaired)}: the {problem} beside it",
+            f"{file}{and_n_more_after_first(unpaired)}: the {problem} beside it",
             value=unpaired,
             path=file,
         )

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import and_n_more_names_text
+from salstats.checks import and_n_more_after_first
 from salstats.errors import InputFileError, SalstatsError, Setting, warn
 from salstats.files.paths import check_is_existing_folder
 from salstats.frames import seed_without_decimal_zero
@@ -39,7 +39,7 @@ def images_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[
     excluded = sorted({*contents, *possible} - {*images, *folders})
     if excluded:
         warn(
-            f"{excluded[0]}{and_n_more_names_text(excluded)}: left out",
+            f"{excluded[0]}{and_n_more_after_first(excluded)}: left out",
             hint=f"images are {layout}, and links to folders are not searched",
             value=excluded,
             path=excluded[0],
@@ -88,7 +88,7 @@ def check_cases_and_warn_of_unknown(
     unknown = sorted({*names} - {*cases})
     if unknown:
         warn(
-            f"{source}: case {unknown[0]!r}{and_n_more_names_text(unknown)} has no image in {folder} "
+            f"{source}: case {unknown[0]!r}{and_n_more_after_first(unknown)} has no image in {folder} "
             "and is left out",
             column="case",
             value=unknown,

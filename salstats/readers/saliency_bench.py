@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import and_n_more_names_text, as_generator, check_choice
+from salstats.checks import and_n_more_after_first, as_generator, check_choice
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
@@ -369,7 +369,7 @@ def _annotation_by_case(
         )
     if unknown:
         warn(
-            f"{next(iter(unknown.values()))}{and_n_more_names_text(list(unknown))}: no image of this name "
+            f"{next(iter(unknown.values()))}{and_n_more_after_first(list(unknown))}: no image of this name "
             f"in {folder / IMAGE_FOLDER}",
             hint="left out",
             column=IMAGE_COLUMN,
@@ -428,7 +428,7 @@ def _warn_of_incomplete_annotations(
         )
     if cases_cut_off:
         warn(
-            f"case {cases_cut_off[0]!r}{and_n_more_names_text(cases_cut_off)}: boxes reach beyond their "
+            f"case {cases_cut_off[0]!r}{and_n_more_after_first(cases_cut_off)}: boxes reach beyond their "
             "image and are cut off",
             value=cases_cut_off,
             path=folder,

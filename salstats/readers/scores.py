@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_n_more_names_text, check_choice
+from salstats.checks import and_n_more_after_first, check_choice
 from salstats.coded_text import make_arrow_dictionary_text_plain
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
@@ -307,7 +307,7 @@ def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     first_row = f"row {first_origin['row']}"
     if first_origin["file"] != second_origin["file"]:
         first_row = f"{first_origin['file']}, {first_row}"
-    other_repeats = and_n_more_names_text(range(len(repeated_rows)))
+    other_repeats = and_n_more_after_first(range(len(repeated_rows)))
     second_row = f"{second_origin['file']}, row {second_origin['row']}{other_repeats}"
     observation = row_keys_text(scores, keys, first)
     hint = hint_to_distinguish_repeated_rows(scores, keys, first, second)

@@ -629,7 +629,7 @@ def read_table_with_arrow_text(
     return table.with_cells(without_row_numbers(file, table.cells))
 
 
-def read_known_format_table(
+def read_fixed_columns_table(
     file: Path, error_class: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
 ) -> FileTable:
     """Read a table of a fixed format; `error_class` is the class of errors about its columns and cells."""

@@ -10,7 +10,7 @@ from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.images.maps import LARGEST_FILTER_SIDE
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import canonical_task_name
-from salstats.readers.tables import FileTable, read_known_format_table
+from salstats.readers.tables import FileTable, read_fixed_columns_table
 
 #: Kind of number -> the columns that may hold it; the CheXlocalize release has `prob_threshold`.
 COLUMNS_BY_KIND = {
@@ -37,7 +37,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     """
     if what is not None:
         check_choice(what, tuple(COLUMNS_BY_KIND), "what")
-    table = read_known_format_table(Path(path), ColumnError)
+    table = read_fixed_columns_table(Path(path), ColumnError)
     kind, column = _kind_of_threshold_and_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
     tasks = [canonical_task_name(task) for task in table.nonempty_texts("task")]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import and_n_more_names_text, check_choice, quoted
+from salstats.checks import and_n_more_after_first, check_choice, quoted
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.distance import surface_distances
@@ -141,7 +141,7 @@ def _pixel_sizes_by_case_or_for_all(spacing: Spacing, cases: Sequence[str]) -> d
             option = Setting("spacing", os.fspath(spacing))
         raise SalstatsError(
             option,
-            f" has no entry for case {missing[0]!r}{and_n_more_names_text(missing)}",
+            f" has no entry for case {missing[0]!r}{and_n_more_after_first(missing)}",
             column="case",
             value=missing,
         )

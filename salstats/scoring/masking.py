@@ -122,9 +122,9 @@ def mask_rule(
     Where they may be incomplete, a task and method without a value has the default.
     """
     rule = MaskRule(
-        threshold=_values_by_key(threshold, "threshold", study, may_be_incomplete),
-        cutoff=_values_by_key(cutoff, "cutoff", study, may_be_incomplete),
-        smooth=_values_by_key(smooth, "smooth", study, may_be_incomplete),
+        threshold=_given_values_by_key(threshold, "threshold", study, may_be_incomplete),
+        cutoff=_given_values_by_key(cutoff, "cutoff", study, may_be_incomplete),
+        smooth=_given_values_by_key(smooth, "smooth", study, may_be_incomplete),
         colormap=colormap,
     )
     for option, values in (("threshold", rule.threshold), ("cutoff", rule.cutoff)):
@@ -153,7 +153,7 @@ def mask_rule(
     return rule
 
 
-def _values_by_key(
+def _given_values_by_key(
     option_value: MaskOption, option: str, study: Study, may_be_incomplete: bool
 ) -> ValuesByKey:
     """Return the values of an option by task and method."""

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from salstats.checks import (
-    and_n_more_names_text,
+    and_n_more_after_first,
     check_by,
     check_columns,
     check_frame,
@@ -241,7 +241,7 @@ def _raise_different_values(
         if "case" not in unit_columns and unit_columns:
             finer_unit = ", such as case, or case and task together"
     raise ColumnError(
-        f"column {column!r} differs within {unit_text}{and_n_more_names_text(differing_units.tolist())}: "
+        f"column {column!r} differs within {unit_text}{and_n_more_after_first(differing_units.tolist())}: "
         f"{quoted(values)}",
         hint=Message(
             f"keep one value for each {units.name}, as over_views() does, or let ",

@@ -52,7 +52,7 @@ def test_an_image_is_an_array_a_file_or_what_returns_one(tmp_path):
 def test_without_a_preparation_the_image_is_what_the_network_takes():
     image, geometry = ready_image("a", np.ones((2, 6, 4)), None)
     assert image.shape == (2, 6, 4)
-    assert geometry.fills
+    assert geometry.shows_exactly_whole_image
     assert geometry.image_shape_in_input == (6, 4)
     # the shape of the image
     with raises(ShapeError, option="preparation", value="flat", match=r"\(6, 4\)"):

@@ -17,9 +17,9 @@ from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 from salstats.explain.map_plans import (  # noqa: E402
     case_seed,
     check_network_made_maps,
-    checked_labels,
     checked_patients,
     checked_plan,
+    labels_by_case_and_task,
 )
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -117,13 +117,13 @@ def test_seeds_of_cases_are_the_same_in_every_run_and_differ():
 def test_labels_are_found_by_case_and_task_whose_names_are_text():
     plan = plan_of(network())
     frame = pd.DataFrame({"case": [1, 1], "task": ["Edema", "Mass"], "label": [1, np.nan]})
-    labels = checked_labels(frame, plan)
+    labels = labels_by_case_and_task(frame, plan)
     assert labels["1", "Edema"] == 1
     assert np.isnan(labels["1", "Mass"])
-    assert checked_labels({(1, "Edema"): 1}, plan) == {("1", "Edema"): 1}
+    assert labels_by_case_and_task({(1, "Edema"): 1}, plan) == {("1", "Edema"): 1}
     assert checked_patients({1: "p"}) == {"1": "p"}
     with raises(ColumnError, column="label"):
-        checked_labels(frame.drop(columns="label"), plan)
+        labels_by_case_and_task(frame.drop(columns="label"), plan)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_labels_are_found_by_case_and_task_whose_names_are_text():
 )
 def test_labels_that_cannot_be_written_are_named_before_any_work(labels, error, fields):
     with raises(error, **fields):
-        checked_labels(labels, plan_of(network()))
+        labels_by_case_and_task(labels, plan_of(network()))
 
 
 @pytest.mark.parametrize(
@@ -216,10 +216,10 @@ def test_cases_without_a_patient_have_none():
 def test_labels_may_say_the_same_twice_and_be_unknown():
     plan = plan_of(network())
     frame = pd.DataFrame({"case": "a", "task": ["Edema"] * 2 + ["Mass"] * 2, "label": [0, 0, np.nan, np.nan]})
-    labels = checked_labels(frame, plan)
+    labels = labels_by_case_and_task(frame, plan)
     assert labels["a", "Edema"] == 0
     assert np.isnan(labels["a", "Mass"])
-    assert checked_labels(None, plan) == {}
+    assert labels_by_case_and_task(None, plan) == {}
 
 
 def test_maps_of_a_folder_are_of_the_network_and_outputs_that_its_settings_name(tmp_path):

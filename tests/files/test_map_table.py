@@ -20,7 +20,7 @@ from salstats.files.map_table import (
     csv_bytes_of_rows_without_header,
     file_inside,
     image_shape_of_row,
-    is_file_with_complete_map,
+    is_nonempty_file_or_complete_npy,
     map_path_of,
     map_row,
     read_header_and_rows,
@@ -283,27 +283,27 @@ def test_a_map_is_finite_and_real(bad):
 
 def test_a_map_that_is_complete_is_an_array_of_numbers(tmp_path):
     file = tmp_path / "a.npy"
-    assert not is_file_with_complete_map(file)
+    assert not is_nonempty_file_or_complete_npy(file)
     np.save(file, np.eye(3))
-    assert is_file_with_complete_map(file)
+    assert is_nonempty_file_or_complete_npy(file)
     file.write_bytes(file.read_bytes()[:-1])
-    assert not is_file_with_complete_map(file)
+    assert not is_nonempty_file_or_complete_npy(file)
     np.save(file, np.zeros((1, 1)))
-    assert is_file_with_complete_map(file)
+    assert is_nonempty_file_or_complete_npy(file)
     for array in (np.zeros(3), np.zeros((0, 3)), np.array([["a"]]), np.array([[1j]])):
         np.save(file, array)
-        assert not is_file_with_complete_map(file)
+        assert not is_nonempty_file_or_complete_npy(file)
     picture = tmp_path / "a.png"
     picture.write_bytes(b"")
-    assert not is_file_with_complete_map(picture)
+    assert not is_nonempty_file_or_complete_npy(picture)
     picture.write_bytes(b"x")
-    assert is_file_with_complete_map(picture)
-    assert not is_file_with_complete_map(tmp_path)
+    assert is_nonempty_file_or_complete_npy(picture)
+    assert not is_nonempty_file_or_complete_npy(tmp_path)
 
 
 def test_a_pickle_named_as_a_map_is_neither_complete_nor_run(tmp_path):
     (tmp_path / "a.npy").write_bytes(pickle_that_makes_folder(tmp_path / "made"))
-    assert not is_file_with_complete_map(tmp_path / "a.npy")
+    assert not is_nonempty_file_or_complete_npy(tmp_path / "a.npy")
     assert not (tmp_path / "made").exists()
 
 

@@ -54,7 +54,7 @@ def test_points_go_to_the_network_and_back(fit, shape):
 def test_where_the_input_is_the_whole_image_it_is_the_resizing_of_score(grid, shape):
     saliency = np.random.default_rng(1).normal(size=grid)
     geometry = Geometry.stretched(shape, (224, 224))
-    assert geometry.fills
+    assert geometry.shows_exactly_whole_image
     np.testing.assert_allclose(geometry.to_image(saliency), resize(saliency, shape), atol=SINGLE)
 
 

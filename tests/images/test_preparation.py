@@ -15,7 +15,7 @@ def test_stretching_by_halves_takes_the_mean_of_pieces():
     # a triangle two source pixels to each side: weights 1, 3, 3, 1 (cut at the border: 3, 3, 1)
     weights = np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7
     np.testing.assert_allclose(ready[0], weights @ image @ weights.T, rtol=SINGLE)
-    assert geometry.fills
+    assert geometry.shows_exactly_whole_image
 
 
 def test_without_antialias_it_takes_the_neighbours_of_each_point():
@@ -176,7 +176,7 @@ def test_an_image_fits_inside_with_its_proportions(shape, fitted):
     assert len(filled) == fitted[0] * fitted[1]
     assert geometry.scale == (fitted[0] / shape[0], fitted[1] / shape[1])
     assert geometry.image_shape_in_input == fitted
-    assert not geometry.fills
+    assert not geometry.shows_exactly_whole_image
 
 
 def test_colours_of_single_precision_are_resized_channel_by_channel():

@@ -14,7 +14,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, InputFileError
 from salstats.memory_limit import LIMIT_VARIABLE
 from salstats.readers.cells import TableOptions
-from salstats.readers.tables import FileTable, read_known_format_table, read_table
+from salstats.readers.tables import FileTable, read_fixed_columns_table, read_table
 
 HEADER = "case,task,method,metric,score"
 GOOD = f"{HEADER}\n007,Edema,gradcam,iou,0.5\n"
@@ -336,8 +336,8 @@ def test_stored_floats_that_are_measurements_or_exact_are_read_without_a_word(pa
 
 def test_a_table_of_a_known_format_names_no_option_and_has_errors_of_the_given_class(text_file):
     file = text_file("case,size\na,1\nb,\n")
-    of_file, of_column = (read_known_format_table(file, kind) for kind in (InputFileError, ColumnError))
-    for known, kind in ((read_known_format_table(file), InputFileError), (of_file, InputFileError)):
+    of_file, of_column = (read_fixed_columns_table(file, kind) for kind in (InputFileError, ColumnError))
+    for known, kind in ((read_fixed_columns_table(file), InputFileError), (of_file, InputFileError)):
         with raises(kind, column="size", path=file):
             known.nonempty_texts("size")
     with raises(ColumnError, column="size", path=file):
@@ -345,5 +345,5 @@ def test_a_table_of_a_known_format_names_no_option_and_has_errors_of_the_given_c
     assert known.options == TableOptions(is_fixed_format=True)
     header = text_file("case,size\n", "header.csv")
     with raises(InputFileError, path=header):
-        read_known_format_table(header)
-    assert len(read_known_format_table(header, may_be_empty=True)) == 0
+        read_fixed_columns_table(header)
+    assert len(read_fixed_columns_table(header, may_be_empty=True)) == 0

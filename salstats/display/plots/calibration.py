@@ -119,7 +119,7 @@ def plot_calibration(
         predictor_and_response_sentence(points, frame_labels, "as a prediction of"),
         _points_and_histogram_bars_note(rows),
         interval_caption(points.subset(points.has_estimate_and_both_limits)),
-        _calibration_statistics_note(calibration, have_limits=have_limits),
+        _panel_numbers_note(calibration, have_limits=have_limits),
         count_sentence(points, "row", "missing"),
     ]
     figure = (
@@ -254,7 +254,7 @@ def _points_and_histogram_bars_note(bins: pd.DataFrame) -> str:
     )
 
 
-def _calibration_statistics_note(calibration: pd.DataFrame | None, *, have_limits: bool) -> str:
+def _panel_numbers_note(calibration: pd.DataFrame | None, *, have_limits: bool) -> str:
     """Return a sentence on the numbers in the panels, "" if there are none."""
     if calibration is None:
         return ""

@@ -36,7 +36,7 @@ from salstats.display.plots.layout.theme import (
     font,
     tile_axes,
 )
-from salstats.display.tables.grid import decimals_of_rows
+from salstats.display.tables.grid import decimals_by_metric_of_rows
 from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import MISSING, STYLES, fixed_text, limits_text
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -275,7 +275,7 @@ def _estimate_and_limit_texts(drawing: EstimateDrawing, style: str) -> _Estimate
     """Return the texts of all tiles, with the decimals of the metric or of the term."""
     estimates = drawing.panel_estimates
     values = estimates.numbers("estimate")
-    digits = decimals_of_rows(estimates, None)
+    digits = decimals_by_metric_of_rows(estimates, None)
     limits = []
     rows = zip(estimates.numbers("conf_low"), estimates.numbers("conf_high"), digits, strict=True)
     for low, high, row_digits in rows:

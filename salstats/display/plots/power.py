@@ -114,7 +114,7 @@ def plot_power(  # noqa: C901, PLR0912
     frame_labels = Labels(labels, frame)
     curves = _curves_of_plan(frame, frame_labels, show)
     grid = panel_grid(list(curves.rows["panel"].cat.categories), n_columns, width)
-    curves = _with_wrapped_texts(curves, grid.width)
+    curves = _with_wrapped_legend_texts(curves, grid.width)
     rows = curves.rows
     bars = rows.iloc[:0]
     if show == "power":
@@ -129,7 +129,7 @@ def plot_power(  # noqa: C901, PLR0912
     has_lines = bool(is_on_line.any())
     has_bands = show == "power" and "conf_low" in rows.columns
     has_point_intervals = has_bands and not is_on_line.all()
-    layers = _target_line_layers(frame, show)
+    layers = _target_line_if_any(frame, show)
     interval = p9.aes(ymin="100 * conf_low", ymax="100 * conf_high", fill="line")
     aesthetics = ["color"]
     if has_lines:
@@ -226,7 +226,7 @@ def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
     return _Curves(frame, target_marks, texts)
 
 
-def _with_wrapped_texts(curves: _Curves, width: float) -> _Curves:
+def _with_wrapped_legend_texts(curves: _Curves, width: float) -> _Curves:
     """Return curves whose texts fit the legend of a figure of a width in mm."""
     texts = wrapped_texts(curves.texts.values(), legend_chars(width), None)
     rows = curves.rows
@@ -334,7 +334,7 @@ def _n_needed_limit_bar(
     return curve.head(1).assign(n_cases=bar_start, limit=bar_end, shown=y)
 
 
-def _target_line_layers(plan: pd.DataFrame, show: str) -> list[Any]:
+def _target_line_if_any(plan: pd.DataFrame, show: str) -> list[Any]:
     """Return a dashed line at the target: the power, or the width if the plan is for a width, else none."""
     first = plan.iloc[0]
     if show == "power":

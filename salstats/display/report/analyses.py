@@ -235,7 +235,7 @@ def run_analyses(
     _run_reader_agreement(analyses, scores, settings)
     _run_patient_descriptions(analyses, scores, settings)
     if "prob" in scores.columns:
-        _run_model_confidence(analyses, scores, settings)
+        _run_classifier_confidence(analyses, scores, settings)
     if settings.covariates:
         _run_covariate_regressions(analyses, scores, settings)
     return analyses
@@ -403,7 +403,7 @@ def _run_patient_descriptions(analyses: Analyses, scores: pd.DataFrame, settings
         analyses.run("patients", ss.describe_patients, scores, covariates, unit=settings.unit)
 
 
-def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+def _run_classifier_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Relate scores to the model's confidence, and the confidence to the truth."""
     tasks = ["task"] if "task" in scores.columns else []
     level = settings.level

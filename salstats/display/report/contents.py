@@ -244,7 +244,7 @@ def _picked_cases(contents: Contents) -> FrameWithCall | None:
     )
 
 
-def _drawing_call_with_labels_and_style(function: Callable[..., Any]) -> DrawingCall:
+def _maker_of_styled_drawing_call(function: Callable[..., Any]) -> DrawingCall:
     """Return a function that returns the call of `function` with a frame, labels and a style."""
 
     def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
@@ -395,11 +395,11 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "decrease", "Percentage decrease from {reference}",
-                _drawing_call_with_labels_and_style(ss.table_decrease), "decrease",
+                _maker_of_styled_drawing_call(ss.table_decrease), "decrease",
             ),
             TablePlan(
                 "difference", "Difference from {reference}",
-                _drawing_call_with_labels_and_style(ss.table_decrease), "difference",
+                _maker_of_styled_drawing_call(ss.table_decrease), "difference",
             ),
         ),
     ),
@@ -423,7 +423,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "best", "Difference in {metric} from {best}, the best mean",
-                _drawing_call_with_labels_and_style(ss.table_decrease), "best", display=Display.FOLDED,
+                _maker_of_styled_drawing_call(ss.table_decrease), "best", display=Display.FOLDED,
             ),
         ),
     ),
@@ -451,7 +451,7 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "agreement", "Agreement of readers of the same cases",
-                _drawing_call_with_labels_and_style(ss.table_estimates), "agreement",
+                _maker_of_styled_drawing_call(ss.table_estimates), "agreement",
             ),
         ),
     ),
@@ -460,7 +460,7 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "auroc", "Discrimination of the classifier (AUROC)",
-                _drawing_call_with_labels_and_style(ss.table_estimates), "auroc",
+                _maker_of_styled_drawing_call(ss.table_estimates), "auroc",
             ),
             FigurePlan(
                 "calibration_curve", "Calibration of the classifier",
@@ -469,7 +469,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "calibration", "Calibration of the classifier",
-                _drawing_call_with_labels_and_style(ss.table_estimates), "calibration",
+                _maker_of_styled_drawing_call(ss.table_estimates), "calibration",
             ),
             FigurePlan(
                 "confidence", "Scatter plots of {metric} against {prob}",
@@ -479,7 +479,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "correlation", "Rank correlation of scores with {prob}",
-                _drawing_call_with_labels_and_style(ss.table_correlation), "correlation",
+                _maker_of_styled_drawing_call(ss.table_correlation), "correlation",
             ),
         ),
     ),
@@ -498,11 +498,11 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "patients", "Characteristics of {units}",
-                _drawing_call_with_labels_and_style(ss.table_patients), "patients",
+                _maker_of_styled_drawing_call(ss.table_patients), "patients",
             ),
             TablePlan(
                 "description", "Scores by metric and method",
-                _drawing_call_with_labels_and_style(ss.table_describe), "describe",
+                _maker_of_styled_drawing_call(ss.table_describe), "describe",
             ),
             FigurePlan(
                 "flow", "Flow of cases", _call_with_labels(ss.plot_flow), "flow",

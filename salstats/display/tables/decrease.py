@@ -23,7 +23,7 @@ from salstats.display.tables.fitting import fits_page
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
-    decimals_of_rows,
+    decimals_by_metric_of_rows,
     estimate_and_interval_texts,
     low_to_high_bounds_quantity_if_in_frame,
     p_value_and_margin_p_quantities_if_any,
@@ -388,7 +388,7 @@ def _mean_heading_by_pair_label(
 def _mean_texts(contrasts: Estimates, column: str, digits: int | None) -> list[str]:
     """Return the means of a column, with the decimals of their metric."""
     # the contrast may be a percentage; means are in the unit of their metric
-    digits_of_rows = decimals_of_rows(contrasts.with_columns(term="mean"), digits)
+    digits_of_rows = decimals_by_metric_of_rows(contrasts.with_columns(term="mean"), digits)
     means = contrasts.numbers(column)
     return [fixed_text(mean, row_digits) for mean, row_digits in zip(means, digits_of_rows, strict=True)]
 

@@ -14,7 +14,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
-    decimals_of_rows,
+    decimals_by_metric_of_rows,
     quantity_table,
     read_estimates_to_show,
 )
@@ -152,7 +152,7 @@ def _summary_quantities(
         if metric_label:
             mean_heading = f"Mean {metric_label} (SD)"
             median_heading = f"Median {metric_label} (Q1, Q3)"
-        rows_with_digits = list(zip(rows, decimals_of_rows(summaries, digits), strict=True))
+        rows_with_digits = list(zip(rows, decimals_by_metric_of_rows(summaries, digits), strict=True))
         mean_texts = [_mean_and_sd_text(row, row_digits) for row, row_digits in rows_with_digits]
         median_texts = [_median_and_iqr_text(row, row_digits, style) for row, row_digits in rows_with_digits]
         values.append(TableQuantity(mean_heading, mean_texts))

@@ -73,7 +73,7 @@ def reject_model_estimates_without_required_columns(
     )
 
 
-def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
+def decimals_by_metric_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
     """Return the decimals of each row: `digits`, or where it is None those of the row's metric.
 
     Estimates that are not in the unit of their metric, such as percentages, have those of their term. Ranks
@@ -123,7 +123,7 @@ def estimate_and_interval_texts(
     elif estimates.distinct_values("formula") and estimates.distinct_values("term"):
         decimals = _row_decimals_common_to_each_term(estimates, digits_of_models)
     else:
-        decimals = np.array(decimals_of_rows(estimates, digits), dtype=np.int64)
+        decimals = np.array(decimals_by_metric_of_rows(estimates, digits), dtype=np.int64)
     rows = zip(
         estimates.numbers("estimate"),
         estimates.numbers("conf_low"),
@@ -215,7 +215,7 @@ def low_to_high_bounds_quantity_if_in_frame(
     bounds = zip(
         estimates.numbers("bound_low"),
         estimates.numbers("bound_high"),
-        decimals_of_rows(estimates, digits),
+        decimals_by_metric_of_rows(estimates, digits),
         strict=True,
     )
     return [

@@ -94,10 +94,10 @@ def inference_to_column_if_any(
             fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
         else:
             fixed[factor.noun] |= rows.any()
-    return inference_to_column_of_fixed_masks(fixed)
+    return fixed_factors_column_if_any(fixed)
 
 
-def inference_to_column_of_fixed_masks(is_fixed_by_noun: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
+def fixed_factors_column_if_any(is_fixed_by_noun: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
     """Return the column `inference_to`, the names of fixed factors, or nothing if no factor is fixed.
 
     `is_fixed_by_noun` has for each noun a mask (n_estimates,) of the estimates in which the factor is fixed.

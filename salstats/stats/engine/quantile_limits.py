@@ -155,7 +155,7 @@ def _blocks_of_counts_below_and_equal(
         below_block = below[-1] + equal[-1]
 
 
-def p_values_as_quantile(shares: SharesAtOrBelow) -> np.ndarray:
+def wilson_p_values_as_quantile(shares: SharesAtOrBelow) -> np.ndarray:
     """Compute the P value of each value as the quantile, by the test that Wilson's interval inverts.
 
     t = |p - q| sqrt(m / (q (1 - q))), with the share p, the probability q and the effective number of
@@ -181,7 +181,7 @@ def quantile_limits_by_alpha(shares_of_one_sample: SharesAtOrBelow, alpha: float
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.
     """
-    p_value = p_values_as_quantile(shares_of_one_sample)
+    p_value = wilson_p_values_as_quantile(shares_of_one_sample)
     order = np.argsort(-p_value, kind="stable")
     # p_value[order] descends, so that the values accepted are the first ones in `order`
     n_accepted = np.searchsorted(-p_value[order], -np.asarray(alpha), side="right")
@@ -206,8 +206,8 @@ def difference_limits(
     Zou GY, Donner A. Construction of confidence limits about effect measures: a general approach. Stat Med
     2008;27:1693-1702. https://doi.org/10.1002/sim.3095
     """
-    p_first = p_values_as_quantile(first)
-    p_second = p_values_as_quantile(second)
+    p_first = wilson_p_values_as_quantile(first)
+    p_second = wilson_p_values_as_quantile(second)
     # limits change only at these levels; alphas descend, so that levels ascend
     alphas = np.unique(np.concatenate([p_first, p_second]))[::-1]
     x, y = estimates

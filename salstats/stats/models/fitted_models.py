@@ -22,7 +22,7 @@ from salstats.stats.engine.fixed_factors import (
     FACTORS,
     NOUN_OF_COLUMN,
     FixedFactor,
-    inference_to_column_of_fixed_masks,
+    fixed_factors_column_if_any,
     is_row_of_fixed_factor,
 )
 from salstats.stats.engine.resampling_units import Unit
@@ -180,7 +180,7 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
         is_fixed[factor.noun] |= [
             _takes_several_readers_or_trainings_as_fixed(model, factor) for model in models
         ]
-    columns |= inference_to_column_of_fixed_masks(
+    columns |= fixed_factors_column_if_any(
         {noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()}
     )
     if fitted.weights is not None:

@@ -29,7 +29,7 @@ from salstats.stats.planning import formulas
 from salstats.stats.planning.curves import Curve
 from salstats.stats.planning.parameters import (
     PAIR_RANGES,
-    checked_parameters,
+    checked_given_parameters,
     design_effect,
     reader_groups_of_components,
     sd_of_pair_difference,
@@ -225,7 +225,7 @@ def curves_of_parameters(
     parameters: Mapping[str, float], plan: Plan, effects: Sequence[float | None]
 ) -> Iterator[Curve]:
     """Yield a curve of parameters of pairs of scores for each effect; an effect of None counts as 0."""
-    numbers = checked_parameters(parameters, PAIR_RANGES)
+    numbers = checked_given_parameters(parameters, PAIR_RANGES)
     cluster_size = numbers.get("cluster_size", 1.0)
     unit = "case" if cluster_size == 1 else "cluster"
     is_decrease = plan.term == "percent_decrease"

@@ -44,7 +44,7 @@ class ReaderGroup:
     n_readers: int | None
 
 
-def checked_parameters(
+def checked_given_parameters(
     parameters: Mapping[str, float], ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
     """Return parameters as numbers; an unknown name, or a value out of its range, raises ValueRangeError."""
@@ -116,7 +116,7 @@ def design_effect(parameters: Mapping[str, float]) -> float:
 def reader_groups_of_components(source: object) -> list[ReaderGroup]:
     """Return the components of a mapping, or of each group of a frame of `mrmc_components`."""
     if isinstance(source, Mapping):
-        numbers = checked_parameters(source, COMPONENT_RANGES | _N_READERS_RANGE)
+        numbers = checked_given_parameters(source, COMPONENT_RANGES | _N_READERS_RANGE)
         n_readers = int(numbers["n_readers"]) if "n_readers" in numbers else None
         group = ReaderGroup(
             {"unit": "case"}, _mrmc_components(numbers), cases_per_unit=1.0, n_readers=n_readers
@@ -144,7 +144,7 @@ def reader_groups_of_components(source: object) -> list[ReaderGroup]:
                 numbers[term] = estimate
         # Components of clustered cases describe samples of units, whose number takes the place of n_cases.
         numbers["n_cases"] = first["n_units"]
-        components = _mrmc_components(checked_parameters(numbers, COMPONENT_RANGES))
+        components = _mrmc_components(checked_given_parameters(numbers, COMPONENT_RANGES))
         keys = {"unit": "case"}
         for column in (*grouping_columns, "unit", "figure"):
             if column in source.columns:

@@ -28,7 +28,7 @@ from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     printed_benchmark,
     score_benchmark,
-    scores_of_saliency_methods,
+    scores_of_methods_but_human,
     split_by_several_or_single_method,
 )
 from salstats.studies.saliency_bench.data_sets import (
@@ -208,7 +208,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
         raise SalstatsError(Setting("images"), " shows the cases of ", Setting("study"), hint="name that too")
     mean_options = _mean_options(options)
     metrics = names_in(options.metrics)
-    compared_scores = scores_of_saliency_methods(scores, metrics)
+    compared_scores = scores_of_methods_but_human(scores, metrics)
     available = {_DATA, *needs_met(scores, compared_scores, metrics_chosen=metrics is not None)}
 
     folder = options.study
@@ -240,7 +240,7 @@ def needs_met(
     scores : DataFrame
         All scores.
     compared_scores : DataFrame
-        The rows that `scores_of_saliency_methods` returns.
+        The rows that `scores_of_methods_but_human` returns.
     metrics_chosen : bool
         True where the metrics were chosen by name; then no other metric of the study is needed.
     """

@@ -75,7 +75,7 @@ class Benchmark:
     #: Means of `means_by_dataset_model_method_and_metric` or `printed_means`.
     means: pd.DataFrame
     options: MeanOptions
-    #: Scores of `scores_of_saliency_methods`; printed means have none.
+    #: Scores of `scores_of_methods_but_human`; printed means have none.
     scores: pd.DataFrame | None = None
     #: Names and order of data sets, models and methods, as `Labels` takes them.
     labels: Mapping[str, Any] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Benchmark:
 
 
 def score_benchmark(compared_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
-    """Compute the means of the rows that `scores_of_saliency_methods` returns."""
+    """Compute the means of the rows that `scores_of_methods_but_human` returns."""
     means = means_by_dataset_model_method_and_metric(compared_scores, options)
     return Benchmark(means, options, compared_scores)
 
@@ -118,7 +118,7 @@ def printed_benchmark(options: MeanOptions) -> Benchmark:
     return Benchmark(means, options, labels=labels)
 
 
-def scores_of_saliency_methods(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+def scores_of_methods_but_human(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """Keep the rows that are compared: those of saliency methods and of the metrics chosen.
 
     A column `dataset` or `model` that is not there is added, with one name in all rows.

@@ -223,7 +223,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     )
 
 
-def _bootstrap_with_other_data_error() -> SalstatsError:
+def _bootstrap_with_data_or_scores_error() -> SalstatsError:
     """Return the error where `bootstrap` is given together with `data` or `scores`."""
     return SalstatsError(
         Setting("bootstrap"),
@@ -238,7 +238,7 @@ def _bootstrap_with_other_data_error() -> SalstatsError:
 def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
     """Read the replicates of the study's scripts, from which means and decreases are made."""
     if options.data is not None or options.full_scores:
-        raise _bootstrap_with_other_data_error()
+        raise _bootstrap_with_data_or_scores_error()
     parser = Parser()
     add_options(parser)
     for name, action in parser.options.items():
@@ -259,7 +259,7 @@ def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Prepare existing scores; messages name needs as tables and columns instead of files."""
     if options.bootstrap:
-        raise _bootstrap_with_other_data_error()
+        raise _bootstrap_with_data_or_scores_error()
     study_scores = full_and_true_positive_scores(scores, options)
     items = []
     for item in ITEMS:

@@ -8,7 +8,7 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import (
     TableQuantity,
-    decimals_of_rows,
+    decimals_by_metric_of_rows,
     estimate_and_interval_texts,
     low_to_high_bounds_quantity_if_in_frame,
     p_value_and_margin_p_quantities_if_any,
@@ -221,7 +221,7 @@ def test_decimals_are_those_of_the_metric_unless_they_are_given():
     estimates = read_estimates(rows.assign(estimate=12.3456))
     assert estimate_and_interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.3", "12.346"]
     assert estimate_and_interval_texts(estimates, 2, "nature") == ["12.35"] * 4
-    assert decimals_of_rows(estimates, None) == [3, 1, 1, 3]
+    assert decimals_by_metric_of_rows(estimates, None) == [3, 1, 1, 3]
 
 
 @pytest.mark.parametrize(

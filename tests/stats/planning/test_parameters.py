@@ -7,7 +7,7 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.planning.parameters import (
     COMPONENT_RANGES,
     PAIR_RANGES,
-    checked_parameters,
+    checked_given_parameters,
     design_effect,
     reader_groups_of_components,
     sd_of_pair_difference,
@@ -26,15 +26,17 @@ def components_frame(**columns):
 
 
 def test_parameters_are_numbers_of_their_range():
-    parameters = checked_parameters({"sd": "0.2", "icc": 1, "correlation": -1, "n_pilot": 6}, PAIR_RANGES)
+    parameters = checked_given_parameters(
+        {"sd": "0.2", "icc": 1, "correlation": -1, "n_pilot": 6}, PAIR_RANGES
+    )
     assert parameters == {"sd": 0.2, "icc": 1.0, "correlation": -1.0, "n_pilot": 6.0}
     numbers = {
         "sd_difference": 0.2, "sd_reference": 0.1, "correlation": 1.0, "mean_reference": -0.3, "icc": 0.0,
         "cluster_size": 1.0,
     }  # fmt: skip
-    assert checked_parameters(numbers, PAIR_RANGES) == numbers
+    assert checked_given_parameters(numbers, PAIR_RANGES) == numbers
     components = COMPONENTS | {"n_cases": 1, "cov3": -0.5, "method:reader": -0.1}
-    assert checked_parameters(components, COMPONENT_RANGES) == components
+    assert checked_given_parameters(components, COMPONENT_RANGES) == components
 
 
 @pytest.mark.parametrize(
@@ -47,12 +49,12 @@ def test_parameters_are_numbers_of_their_range():
 )  # fmt: skip
 def test_a_value_out_of_its_range_raises(name, value):
     with raises(ValueRangeError, option=name, value=value):
-        checked_parameters({name: value}, PAIR_RANGES)
+        checked_given_parameters({name: value}, PAIR_RANGES)
 
 
 def test_an_unknown_parameter_raises():
     with raises(ValueRangeError, option="parameter", value="sds"):
-        checked_parameters({"sds": 0.2}, PAIR_RANGES)
+        checked_given_parameters({"sds": 0.2}, PAIR_RANGES)
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.8])

@@ -19,7 +19,7 @@ from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     printed_benchmark,
     score_benchmark,
-    scores_of_saliency_methods,
+    scores_of_methods_but_human,
 )
 from salstats.studies.saliency_bench.table_consistency import INCONSISTENT_NOTE
 
@@ -36,7 +36,7 @@ def items_of(means, items=SCORE_ITEMS):
 
 @pytest.fixture(scope="module")
 def drawn():
-    return items_of(score_benchmark(scores_of_saliency_methods(drawn_scores()), OPTIONS))
+    return items_of(score_benchmark(scores_of_methods_but_human(drawn_scores()), OPTIONS))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,9 @@ class TestScores:
 
     def test_of_a_distance_the_smallest_is_bold(self):
         scores = drawn_scores(n_sets=1).query("metric == 'insertion'").assign(metric="deletion")
-        item = items_of(score_benchmark(scores_of_saliency_methods(scores, ["deletion"]), OPTIONS))["table_2"]
+        item = items_of(score_benchmark(scores_of_methods_but_human(scores, ["deletion"]), OPTIONS))[
+            "table_2"
+        ]
         least = item.frame.groupby("model", sort=False)["estimate"].min()
         assert [f"{v:.3f}" for v in least] == [cells[0] for cells in bold_cells(item)]
 
@@ -84,7 +86,7 @@ class TestScores:
         assert "n is 6 data sets" in item.note
 
     def test_three_data_sets_have_correlations_without_intervals(self):
-        items = items_of(score_benchmark(scores_of_saliency_methods(drawn_scores(n_sets=3)), OPTIONS))
+        items = items_of(score_benchmark(scores_of_methods_but_human(drawn_scores(n_sets=3)), OPTIONS))
         assert "n = 3 data sets: too few for an interval" in text_of(items["table_3"])
         assert items["table_3"].frame["conf_low"].isna().all()
         assert "CI" not in text_of(items["table_3"])
@@ -94,7 +96,7 @@ class TestScores:
 
     def test_as_published_means_and_correlations_have_no_limits(self, drawn):
         options = MeanOptions(as_published=True)
-        items = items_of(score_benchmark(scores_of_saliency_methods(drawn_scores()), options))
+        items = items_of(score_benchmark(scores_of_methods_but_human(drawn_scores()), options))
         for key in ("table_2", "table_3"):
             assert "conf_low" not in items[key].frame
             np.testing.assert_allclose(items[key].frame["estimate"], drawn[key].frame["estimate"], rtol=1e-12)
@@ -105,7 +107,7 @@ class TestScores:
 
     def test_one_data_set_and_model_have_table_2_and_a_ranking(self):
         one = drawn_scores(n_sets=1).query("model == 'vgg'").drop(columns=["dataset", "model"])
-        items = items_of(score_benchmark(scores_of_saliency_methods(one), OPTIONS))
+        items = items_of(score_benchmark(scores_of_methods_but_human(one), OPTIONS))
         assert list(items) == ["table_2", "ranks"]
 
     def test_ranks_are_written_with_limits_and_first_places(self, drawn):
@@ -137,7 +139,7 @@ class TestScores:
         scores = drawn_scores(n_sets=1, n_cases=4).query("metric == 'iou' and model == 'vgg'")
         one = scores[scores["method"] == "gradcam"]
         parts = [one.assign(method=f"m{i:02}", score=one["score"] * 0.9**i) for i in range(n_methods)]
-        several = scores_of_saliency_methods(pd.concat(parts, ignore_index=True))
+        several = scores_of_methods_but_human(pd.concat(parts, ignore_index=True))
         figure = items_of(score_benchmark(several, OPTIONS))["ranks"].figure
         assert list(scale(figure, "x").breaks) == breaks
         assert tuple(scale(figure, "x").limits) == (1, n_methods)
@@ -161,7 +163,7 @@ class TestScores:
         is_first = scores["method"] == "gradcam"
         scores = scores.assign(score=np.where(is_first, *values))
         options = MeanOptions(n_replicates=60, as_published=True)
-        items = items_of(score_benchmark(scores_of_saliency_methods(scores), options))
+        items = items_of(score_benchmark(scores_of_methods_but_human(scores), options))
         figure = items["table_2"].figure
         assert tuple(scale(figure, "x").limits) == ends
 
@@ -169,7 +171,7 @@ class TestScores:
     def test_a_data_set_of_one_case_has_ranks_without_limits(self):
         scores = drawn_scores(n_sets=2)
         one = scores[(scores["dataset"] != "set 0") | (scores["case"] == scores["case"].iloc[0])]
-        item = items_of(score_benchmark(scores_of_saliency_methods(one.reset_index(drop=True)), OPTIONS))[
+        item = items_of(score_benchmark(scores_of_methods_but_human(one.reset_index(drop=True)), OPTIONS))[
             "ranks"
         ]
         assert "(\u2014; \u2014)" in text_of(item)

@@ -21,7 +21,7 @@ from salstats.studies.saliency_bench.cell_means import (
     printed_benchmark,
     printed_means,
     score_benchmark,
-    scores_of_saliency_methods,
+    scores_of_methods_but_human,
     sorted_by_labels,
     split_by_several_or_single_method,
 )
@@ -33,7 +33,7 @@ CHOICE = MeanOptions(n_replicates=60)
 
 @pytest.fixture(scope="module")
 def scores():
-    return scores_of_saliency_methods(drawn_scores())
+    return scores_of_methods_but_human(drawn_scores())
 
 
 @pytest.fixture(scope="module")
@@ -45,51 +45,51 @@ class TestKept:
     def test_people_are_left_out_and_the_frame_stays(self):
         given = drawn_scores(n_sets=1)
         before = given.copy()
-        assert "human" not in set(scores_of_saliency_methods(given)["method"])
+        assert "human" not in set(scores_of_methods_but_human(given)["method"])
         pd.testing.assert_frame_equal(given, before)
 
     def test_metrics_are_those_of_the_study_or_those_asked_for(self):
         given = drawn_scores(n_sets=1)
         more = pd.concat([given, given[given["metric"] == "iou"].assign(metric="dice")], ignore_index=True)
-        assert set(scores_of_saliency_methods(more)["metric"]) == {"iou", "hit", "insertion"}
-        assert set(scores_of_saliency_methods(more, ["dice"])["metric"]) == {"dice"}
+        assert set(scores_of_methods_but_human(more)["metric"]) == {"iou", "hit", "insertion"}
+        assert set(scores_of_methods_but_human(more, ["dice"])["metric"]) == {"dice"}
         with raises(ColumnError, option="metrics", value="energy", column="metric"):
-            scores_of_saliency_methods(more, ["energy"])
+            scores_of_methods_but_human(more, ["energy"])
 
     def test_of_two_pointing_games_the_first_maximum_is_taken(self):
         given = drawn_scores(n_sets=1)
         other = given[given["metric"] == "hit"].assign(metric="hit_any")
         assert "hit_any" not in set(
-            scores_of_saliency_methods(pd.concat([given, other], ignore_index=True))["metric"]
+            scores_of_methods_but_human(pd.concat([given, other], ignore_index=True))["metric"]
         )
         alone = pd.concat([given[given["metric"] != "hit"], other], ignore_index=True)
-        assert "hit_any" in set(scores_of_saliency_methods(alone)["metric"])
+        assert "hit_any" in set(scores_of_methods_but_human(alone)["metric"])
 
     def test_a_model_that_is_missing_in_some_rows_is_named(self):
         given = drawn_scores(n_sets=1)
         given.loc[0, "model"] = None
         with raises(ColumnError, column="model", rows=(0,)):
-            scores_of_saliency_methods(given)
+            scores_of_methods_but_human(given)
         # rows are those of the frame, also where people stand above the methods
         people = given.head(2).assign(method="human", model="")
         with raises(ColumnError, column="model", rows=(2,)):
-            scores_of_saliency_methods(pd.concat([people, given], ignore_index=True))
+            scores_of_methods_but_human(pd.concat([people, given], ignore_index=True))
 
     def test_means_over_different_seeds_are_said(self):
         given = drawn_scores(n_sets=2).assign(seed="0")
         again = given[(given["dataset"] == "set 1") & (given["metric"] == "iou")].assign(seed="mean")
         seeds = {"set 0, vit, hit": ("0",), "set 1, vit, iou": ("0", "mean")}
         with warns(column="seed", value=seeds):
-            scores_of_saliency_methods(pd.concat([given, again], ignore_index=True))
+            scores_of_methods_but_human(pd.concat([given, again], ignore_index=True))
         # two seeds everywhere, or of a random method only, are no reason
-        scores_of_saliency_methods(pd.concat([given, given.assign(seed="1")], ignore_index=True))
+        scores_of_methods_but_human(pd.concat([given, given.assign(seed="1")], ignore_index=True))
         rise = given[given["method"] == "rise"].assign(seed="1")
-        scores_of_saliency_methods(pd.concat([given, rise], ignore_index=True))
+        scores_of_methods_but_human(pd.concat([given, rise], ignore_index=True))
 
     def test_people_alone_are_no_comparison(self):
         given = drawn_scores(n_sets=1).query("method == 'human'")
         with raises(ColumnError, column="method"):
-            scores_of_saliency_methods(given)
+            scores_of_methods_but_human(given)
 
 
 class TestMeans:

@@ -17,7 +17,7 @@ from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     printed_benchmark,
     score_benchmark,
-    scores_of_saliency_methods,
+    scores_of_methods_but_human,
 )
 from salstats.studies.saliency_bench.data_sets import (
     figure_1_images_with_truths,
@@ -31,7 +31,7 @@ ROUNDING = 1e-12
 
 
 def bench_of(scores):
-    return score_benchmark(scores_of_saliency_methods(scores), MeanOptions(n_replicates=40))
+    return score_benchmark(scores_of_methods_but_human(scores), MeanOptions(n_replicates=40))
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")

@@ -16,7 +16,7 @@ from salstats.studies.saliency_bench import (
     TWO_METRICS,
     needs_met,
 )
-from salstats.studies.saliency_bench.cell_means import scores_of_saliency_methods
+from salstats.studies.saliency_bench.cell_means import scores_of_methods_but_human
 
 BOTH = {ENOUGH_DATA_SETS, ENOUGH_DRAWN_DATA_SETS}
 
@@ -72,7 +72,7 @@ def test_one_method_only(scores, tmp_path):
 
 @pytest.mark.parametrize(("n_sets", "met"), [(2, set()), (3, {ENOUGH_DATA_SETS}), (5, BOTH)])
 def test_correlations_and_drawn_data_sets_need_enough_of_them(n_sets, met):
-    compared = scores_of_saliency_methods(drawn_scores(n_sets=n_sets, n_cases=1))
+    compared = scores_of_methods_but_human(drawn_scores(n_sets=n_sets, n_cases=1))
     assert needs_met(compared, compared) & BOTH == met
     # those of the model with one method are not drawn
     single = compared[compared["model"] == "vit"]
@@ -80,10 +80,10 @@ def test_correlations_and_drawn_data_sets_need_enough_of_them(n_sets, met):
 
 
 def test_needs_follow_from_columns_metrics_and_methods(scores):
-    compared = scores_of_saliency_methods(scores, ["iou"])
+    compared = scores_of_methods_but_human(scores, ["iou"])
     met = needs_met(scores.drop(columns="model"), compared)
     assert met & {DATASET_COLUMN, MODEL_COLUMN, TWO_METRICS} == {DATASET_COLUMN}
     assert met & set(METRIC_NEEDS) == {"scores of iou"}
     assert {SEVERAL_METHODS, ONE_METHOD} <= met
     assert set(METRIC_NEEDS) <= needs_met(scores, compared, metrics_chosen=True)
-    assert TWO_METRICS in needs_met(scores, scores_of_saliency_methods(scores, ["iou", "hit"]))
+    assert TWO_METRICS in needs_met(scores, scores_of_methods_but_human(scores, ["iou", "hit"]))
