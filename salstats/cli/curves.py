@@ -20,7 +20,7 @@ from salstats.cli.networks import (
     Std,
     TaskNames,
     Weights,
-    image_cases,
+    images_by_path_case,
     imported_explain,
     tasks_of_outputs,
     whole_number,
@@ -101,7 +101,7 @@ def curves(
         with_finding = _cases_and_tasks_with_finding(scores)
         options = {"cases": with_finding["case"], "tasks": with_finding["task"]}
     explain = imported_explain()
-    cases = image_cases(images)
+    cases = images_by_path_case(images)
     network_options = NetworkOptions(
         tasks=tasks_of_outputs(tasks),
         weights=weights,

@@ -22,7 +22,7 @@ from salstats.cli.networks import (
     Std,
     TaskNames,
     Weights,
-    image_cases,
+    images_by_path_case,
     imported_explain,
     tasks_of_outputs,
     whole_number,
@@ -66,7 +66,7 @@ def make_maps(
     """Make saliency maps of a folder of images for the command score; needs torch."""
     explain = imported_explain()
     tasks_of_network = tasks_of_outputs(tasks)
-    cases = image_cases(images)
+    cases = images_by_path_case(images)
     network_options = NetworkOptions(
         tasks=tasks_of_network,
         weights=weights,

@@ -181,7 +181,7 @@ def tasks_of_outputs(texts: Sequence[str] | None) -> list[str] | dict[str, int] 
     return {task: whole_number(text, f"--tasks {task}=") for task, text in outputs.items()}
 
 
-def image_cases(folder: Path) -> dict[str, Path]:
+def images_by_path_case(folder: Path) -> dict[str, Path]:
     """Return the images in a folder and its subfolders by case: `a/b.png` is case a_b."""
     from salstats.errors import InputFileError
 

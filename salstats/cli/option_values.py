@@ -75,7 +75,7 @@ def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict
     return named
 
 
-def path_or_paths_by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
+def path_or_paths_by_name_or_stem(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read one path, or a repeated option such as `gradcam=DIR` by name.
 
     The name of a path without one, among several, is its last part.

@@ -25,7 +25,7 @@ from salstats.cli.option_values import (
     number_or_text,
     numbers,
     options_by_metric,
-    path_or_paths_by_name,
+    path_or_paths_by_name_or_stem,
     paths_or_paths_by_covariate,
     repeated_assignments,
     spacing_or_table_path,
@@ -56,7 +56,7 @@ class _Form:
             label_by_name_with_colours_entry_if_any,
             method_or_method_metric_reader_by_column,
             options_by_metric,
-            path_or_paths_by_name,
+            path_or_paths_by_name_or_stem,
         ):
             return "NAME=VALUE"
         return "VALUE"
@@ -70,8 +70,8 @@ _FORMS: dict[str, _Form] = {
     "margin": _Form(margin_or_margins_by_metric, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(column_or_weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": _Form(paths_or_paths_by_covariate, "features.csv or elongation=FILE"),
-    "maps": _Form(path_or_paths_by_name, "gradcam:densenet=DIR"),
-    "masks": _Form(path_or_paths_by_name, "gradcam=PATH"),
+    "maps": _Form(path_or_paths_by_name_or_stem, "gradcam:densenet=DIR"),
+    "masks": _Form(path_or_paths_by_name_or_stem, "gradcam=PATH"),
     "class_maps": _Form(repeated_assignments, "gradcam=DIR"),
     "labels": _Form(label_by_name_with_colours_entry_if_any, "gradcam=Grad-CAM or colours:gradcam=#004488"),
     "directions": _Form(repeated_assignments, "my_score=smaller"),

@@ -85,7 +85,7 @@ class RankedMap:
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
         if np.array_equal(single, flat):
-            order, ordered = _order_and_ordered_value_codes(single)
+            order, ordered = _order_and_sorted_value_bits(single)
         else:
             order = np.argsort(flat)
             ordered = flat.take(order)
@@ -142,7 +142,7 @@ class RankedMap:
         return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 
 
-def _order_and_ordered_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _order_and_sorted_value_bits(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices that sort float32 values, and whole numbers in that order that tie as the values do.
 
     Value and index are joined to one whole number of 64 bits; sorting these takes a third of the time.

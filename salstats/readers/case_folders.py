@@ -381,7 +381,7 @@ def _warn_of_true_masks_or_predictions_unmatched(
     """
     truth = files.truth
     for case_file in files.mask_and_point_files_without_truth():
-        _warn_of_cases_lacking_truth_else_size(case_file.values, case_file.file, truth, sizes)
+        _warn_of_left_out_cases(case_file.values, case_file.file, truth, sizes)
     missing_by_source: dict[str, list[str]] = {}
     for masks in files.masks.values():
         cases_of_task: dict[str, set[str]] = {}
@@ -392,7 +392,7 @@ def _warn_of_true_masks_or_predictions_unmatched(
         missing_by_source[str(masks.file)] = missing_masks
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
-        _warn_of_cases_lacking_truth_else_size(files.cases_of_maps(series), folder, truth, sizes)
+        _warn_of_left_out_cases(files.cases_of_maps(series), folder, truth, sizes)
         missing_by_source[str(folder)] = _names_of_true_masks_without_prediction(files_of_task, truth, tasks)
     _warn_of_true_masks_without_prediction(missing_by_source, truth, tasks)
     _warn_of_findings_taken_for_absent(files, tasks)
@@ -505,7 +505,7 @@ def _warn_of_true_masks_without_prediction(
         )
 
 
-def _warn_of_cases_lacking_truth_else_size(
+def _warn_of_left_out_cases(
     cases: Collection[str], source: PathLike, truth: ValuesByCaseAndTask, sizes: Mapping[str, tuple[int, int]]
 ) -> None:
     """Warn of cases of a source that the truth lacks; without a truth file, of cases without a size."""

@@ -12,7 +12,7 @@ from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.memory_limit import BYTES_PER_CELL, check_size, file_content_memory_limit_bytes
 from salstats.readers.cells import check_header_names_are_distinct_and_filled
-from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
+from salstats.readers.parquet_pages import PageSizes, unpacked_page_totals_by_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +119,7 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
     from pyarrow import parquet
 
     try:
-        pages = page_sizes_by_column(data, metadata.num_columns)
+        pages = unpacked_page_totals_by_column(data, metadata.num_columns)
     except InputFileError as error:
         raise _damaged_file_error(file, str(error)) from error
     # a file of a few bytes can have any number of rows, and its pages can unpack to any number of bytes

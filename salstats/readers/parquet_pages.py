@@ -65,7 +65,7 @@ class PageSizes:
     has_shared_beginnings: bool = False
 
 
-def page_sizes_by_column(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
+def unpacked_page_totals_by_column(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
     """Return the sizes of each column's pages; raise where the footer or a page's header is damaged.
 
     The footer is read here and not by pyarrow, which some damage to a footer makes end the process.

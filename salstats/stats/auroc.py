@@ -21,7 +21,7 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.few_units import (
-    are_both_few_misranked,
+    are_both_near_0_or_1,
     are_few_misranked,
     has_few_effective_units_by_estimate,
 )
@@ -389,7 +389,7 @@ def _has_few_misranked_pairs_in_all_areas(areas: pd.DataFrame, *, is_difference:
     if not is_difference:
         return are_few_misranked(estimate, n_rarer)
     reference_area = areas["reference_area"].to_numpy()
-    return are_both_few_misranked(estimate + reference_area, reference_area, n_rarer)
+    return are_both_near_0_or_1(estimate + reference_area, reference_area, n_rarer)
 
 
 def _areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ from tests_support import raises
 from salstats.cli import networks
 from salstats.cli.networks import (
     NetworkOptions,
-    image_cases,
+    images_by_path_case,
     network_of_function,
     tasks_of_outputs,
     whole_number,
@@ -108,20 +108,20 @@ def test_images_of_a_folder_are_cases_by_their_paths(tmp_path):
     (tmp_path / "a").mkdir()
     for name in ("a/b.PNG", "c.jpg", "notes.txt"):
         (tmp_path / name).touch()
-    assert image_cases(tmp_path) == {"a_b": tmp_path / "a/b.PNG", "c": tmp_path / "c.jpg"}
+    assert images_by_path_case(tmp_path) == {"a_b": tmp_path / "a/b.PNG", "c": tmp_path / "c.jpg"}
 
 
 def test_two_images_of_one_case_no_image_and_no_folder_are_errors(tmp_path):
     with raises(InputFileError, path=tmp_path / "nowhere"):
-        image_cases(tmp_path / "nowhere")
+        images_by_path_case(tmp_path / "nowhere")
     endings = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
     with raises(InputFileError, path=tmp_path, choices=endings):
-        image_cases(tmp_path)
+        images_by_path_case(tmp_path)
     (tmp_path / "a").mkdir()
     for name in ("a/b.png", "a_b.png"):
         (tmp_path / name).touch()
     with raises(InputFileError, path=tmp_path / "a_b.png", value="a_b"):
-        image_cases(tmp_path)
+        images_by_path_case(tmp_path)
 
 
 @pytest.fixture

@@ -23,9 +23,13 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.split, ["a,b", '"c, d"'], ["a", "b", "c, d"]),
         (values.comma_separated_assignments, ["case_id=case,img=image"], {"case_id": "case", "img": "image"}),
         (values.repeated_assignments, ["gradcam=Grad-CAM, resized"], {"gradcam": "Grad-CAM, resized"}),
-        (values.path_or_paths_by_name, ["maps/gradcam"], "maps/gradcam"),
-        (values.path_or_paths_by_name, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
-        (values.path_or_paths_by_name, ["maps/gradcam/", "b=x"], {"gradcam": "maps/gradcam/", "b": "x"}),
+        (values.path_or_paths_by_name_or_stem, ["maps/gradcam"], "maps/gradcam"),
+        (values.path_or_paths_by_name_or_stem, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
+        (
+            values.path_or_paths_by_name_or_stem,
+            ["maps/gradcam/", "b=x"],
+            {"gradcam": "maps/gradcam/", "b": "x"},
+        ),
         (
             values.label_by_name_with_colours_entry_if_any,
             ["gradcam=Grad-CAM", "colours:gradcam=#004488"],
@@ -68,10 +72,10 @@ def test_text_becomes_the_value_of_python(parse, texts, expected):
 def test_a_path_alone_among_several_may_hold_an_equals_sign(tmp_path):
     folder = tmp_path / "lr=0.1"
     folder.mkdir()
-    named = values.path_or_paths_by_name([str(folder), "b=x"], flag="--maps", example="a=b")
+    named = values.path_or_paths_by_name_or_stem([str(folder), "b=x"], flag="--maps", example="a=b")
     assert named == {"lr=0.1": str(folder), "b": "x"}
     with pytest.raises(typer.BadParameter, match="'b' twice"):
-        values.path_or_paths_by_name([str(folder), "b=x", "b"], flag="--maps", example="a=b")
+        values.path_or_paths_by_name_or_stem([str(folder), "b=x", "b"], flag="--maps", example="a=b")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from tests_support import quick, raises
 
 from salstats.errors import InputFileError
-from salstats.readers.parquet_pages import _MAX_DEPTH, _CompactReader, page_sizes_by_column
+from salstats.readers.parquet_pages import _MAX_DEPTH, _CompactReader, unpacked_page_totals_by_column
 
 #: Heads of a field: its number is one more than that of the field before, its type the lower four bits.
 DOUBLE, BINARY, LIST = b"\x17", b"\x18", b"\x19"
@@ -72,7 +72,7 @@ def parquet(encodings=None, **options):
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_sizes_of_pages_sum_to_those_of_the_footer_but_for_the_headers(version):
     data, metadata = parquet(data_page_version=version, data_page_size=256, write_batch_size=20)
-    sizes = page_sizes_by_column(data, 2)
+    sizes = unpacked_page_totals_by_column(data, 2)
     for column, column_sizes in enumerate(sizes):
         chunks = [metadata.row_group(group).column(column) for group in range(3)]
         with_headers = sum(chunk.total_uncompressed_size for chunk in chunks)
@@ -86,7 +86,7 @@ def test_sizes_of_pages_sum_to_those_of_the_footer_but_for_the_headers(version):
 
 def test_pages_without_a_dictionary_have_the_bytes_of_their_values():
     data, _ = parquet(dict.fromkeys(("n", "text"), "PLAIN"))
-    numbers, texts = page_sizes_by_column(data, 2)
+    numbers, texts = unpacked_page_totals_by_column(data, 2)
     # a few bytes say which values are missing
     assert 600 * 8 <= numbers.total_bytes < 600 * 8 + 100
     assert 250 * 8 <= numbers.largest_bytes < 250 * 8 + 50
@@ -96,7 +96,7 @@ def test_pages_without_a_dictionary_have_the_bytes_of_their_values():
 
 def test_delta_encodings_of_text_are_told_apart():
     lengths, shared = (
-        page_sizes_by_column(parquet({"n": "PLAIN", "text": encoding})[0], 2)[1]
+        unpacked_page_totals_by_column(parquet({"n": "PLAIN", "text": encoding})[0], 2)[1]
         for encoding in ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY")
     )
     assert (lengths.has_delta_text, lengths.has_shared_beginnings) == (True, False)
@@ -106,14 +106,14 @@ def test_delta_encodings_of_text_are_told_apart():
 def test_a_file_without_rows_has_no_pages():
     sink = io.BytesIO()
     pq.write_table(pa.table({"n": pa.array([], pa.int64())}), sink)
-    assert [sizes.total_bytes for sizes in page_sizes_by_column(sink.getvalue(), 1)] == [0]
+    assert [sizes.total_bytes for sizes in unpacked_page_totals_by_column(sink.getvalue(), 1)] == [0]
 
 
 def test_a_footer_without_its_pages_is_an_error():
     data, _ = parquet()
     footer_length = int.from_bytes(data[-8:-4], "little")
     with raises(InputFileError):
-        page_sizes_by_column(data[-footer_length - 8 :], 2)
+        unpacked_page_totals_by_column(data[-footer_length - 8 :], 2)
 
 
 def test_truth_values_structs_and_negative_numbers_are_read():
@@ -148,15 +148,15 @@ def file_of_one_page(page_bytes, column_bytes):
 def test_a_column_may_end_with_the_file_and_no_further():
     size = len(file_of_one_page(5, 5))
     assert size < 64
-    (sizes,) = page_sizes_by_column(file_of_one_page(size, size), 1)
+    (sizes,) = unpacked_page_totals_by_column(file_of_one_page(size, size), 1)
     assert (sizes.total_bytes, sizes.largest_bytes) == (7, 7)
     with raises(InputFileError, value=size + 1):
-        page_sizes_by_column(file_of_one_page(size, size + 1), 1)
+        unpacked_page_totals_by_column(file_of_one_page(size, size + 1), 1)
 
 
 def test_a_column_has_pages_up_to_its_end():
-    (sizes,) = page_sizes_by_column(file_of_one_page(5, 5), 1)
+    (sizes,) = unpacked_page_totals_by_column(file_of_one_page(5, 5), 1)
     assert sizes.total_bytes == 7
     # a column of no bytes has no page
-    (sizes,) = page_sizes_by_column(file_of_one_page(5, 0), 1)
+    (sizes,) = unpacked_page_totals_by_column(file_of_one_page(5, 0), 1)
     assert sizes.total_bytes == 0

@@ -44,7 +44,7 @@ def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     if contrasts.has_estimate.any():
         yield _significance_rule_sentence(contrasts, wording)
     for _, rows in wording.rows_by_metric(contrasts):
-        yield results_against_reference_sentence(rows, wording)
+        yield methods_against_reference_sentence(rows, wording)
     yield from _interpretation_notes(contrasts, wording)
     yield from caveat_sentences(contrasts, wording)
 
@@ -104,7 +104,7 @@ def _claimed_tasks_phrase(claimed: Estimates, contrasts: Estimates, wording: Wor
     return f" {joined(phrases)}"
 
 
-def results_against_reference_sentence(contrasts: Estimates, wording: Wording) -> str:
+def methods_against_reference_sentence(contrasts: Estimates, wording: Wording) -> str:
     """Return all methods' results against the reference on one metric, averaged over tasks if several."""
     rows = contrasts
     if contrasts.is_over_tasks.any():

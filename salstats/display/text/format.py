@@ -320,7 +320,7 @@ def p_text(
     elif p_floor is not None and value <= p_floor * (1 + RELATIVE_ROUNDING_ERROR):
         text = _p_bound_text(float(value), journal.p_digits, alpha)
     else:
-        text = _p_value_text(float(value), journal.p_digits, alpha)
+        text = _rounded_p_text(float(value), journal.p_digits, alpha)
     if not journal.p_has_leading_zero:
         text = text.replace("0.", ".", 1)
     if named:
@@ -364,7 +364,7 @@ def _rounded_up(bound: float, digits: int) -> float:
     return float(np.ceil(bound * scale * (1 - RELATIVE_ROUNDING_ERROR)) / scale)
 
 
-def _p_value_text(value: float, digits: int, alpha: float) -> str:
+def _rounded_p_text(value: float, digits: int, alpha: float) -> str:
     """Return a P value with enough decimals to be on its own side of the levels; ">0.99" for 1."""
     p_digits = digits
     if value < _SMALL_P:

@@ -61,7 +61,7 @@ def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> NDArray[np.bool_]
     return np.asarray(_expected_n_misranked(auc, n_rarer) < _FEW_MISRANKED)
 
 
-def are_both_few_misranked(
+def are_both_near_0_or_1(
     auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray
 ) -> NDArray[np.bool_]:
     """Return True where the AUCs of a method and the reference are both near 0 or 1 (`are_few_misranked`)."""

@@ -132,7 +132,7 @@ def _patient_groups_in_sorted_names(names: tuple[str, ...]) -> NamedGroups | Non
 class _Beginning:
     """The first tokens of names, of the same kinds in nearly all names."""
 
-    #: Kinds of the tokens, as `_letter_digit_or_delimiter_kind` gives them.
+    #: Kinds of the tokens, as `_a_or_0_or_delimiter_itself` gives them.
     kinds: tuple[str, ...]
     #: First tokens of each name, empty where their kinds differ.
     tokens: list[tuple[str, ...]]
@@ -144,7 +144,7 @@ def _beginnings_of_equal_kinds(tokens: list[list[str]]) -> Iterator[_Beginning]:
     Beginnings that end with a delimiter are left out.
     """
     kinds_of_names = [
-        tuple(_letter_digit_or_delimiter_kind(token) for token in name_tokens) for name_tokens in tokens
+        tuple(_a_or_0_or_delimiter_itself(token) for token in name_tokens) for name_tokens in tokens
     ]
     max_length = max((len(name_tokens) for name_tokens in tokens), default=0)
     for length in range(1, max_length + 1):
@@ -163,7 +163,7 @@ def _beginnings_of_equal_kinds(tokens: list[list[str]]) -> Iterator[_Beginning]:
         yield _Beginning(common_kinds, first_tokens)
 
 
-def _letter_digit_or_delimiter_kind(case_name_token: str) -> str:
+def _a_or_0_or_delimiter_itself(case_name_token: str) -> str:
     """Return the kind of a token: "a" for letters, "0" for digits, or the delimiter itself."""
     if case_name_token[0].isdecimal():
         return "0"

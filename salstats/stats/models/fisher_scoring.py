@@ -86,7 +86,7 @@ def maximize_likelihood(
             f"the {label} model did not converge in {_MAX_ITERATIONS} iterations", value=_MAX_ITERATIONS
         )
     # The last step is the least squares solution of errors on rows, k of each for every row of the data.
-    roots, inverse_transposed_roots = _eigen_roots_and_inverse_transposed_roots(derivatives.information)
+    roots, inverse_transposed_roots = _eigen_factors_and_inverse_transposed_factors(derivatives.information)
     rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
     errors = np.einsum("nij,nj->ni", inverse_transposed_roots, derivatives.gradients)
     return Maximum(
@@ -110,7 +110,7 @@ def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarra
     return np.block(blocks)
 
 
-def _eigen_roots_and_inverse_transposed_roots(
+def _eigen_factors_and_inverse_transposed_factors(
     information_of_each_row: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return R and the inverse of its transpose, both (n, k, k), where R'R is the information of each row.

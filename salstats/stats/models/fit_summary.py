@@ -304,18 +304,18 @@ def _coefficient_correlation_lines(model: Model) -> list[str]:
 
 def _distinct_abbreviations(names: Sequence[str], length: int) -> list[str]:
     """Return abbreviations of names as R's `abbreviate`; those that would be equal are longer."""
-    abbreviations = [_abbreviated(name, length) for name in names]
+    abbreviations = [_with_letters_dropped(name, length) for name in names]
     longest = max(len(name) for name in names)
     while len(set(abbreviations)) < len(names) and length < longest:
         length += 1
         repeated = {text for text in abbreviations if abbreviations.count(text) > 1}
         for i, name in enumerate(names):
             if abbreviations[i] in repeated:
-                abbreviations[i] = _abbreviated(name, length)
+                abbreviations[i] = _with_letters_dropped(name, length)
     return abbreviations
 
 
-def _abbreviated(name: str, length: int) -> str:
+def _with_letters_dropped(name: str, length: int) -> str:
     """Return a name of at most `length` characters if possible, as R's `abbreviate`.
 
     Longer names lose their blanks and as many letters as needed: first lower-case vowels, then other

@@ -75,7 +75,7 @@ def covariance_and_df(
             column="n_units",
         )
         return CovarianceAndDf(covariance, df)
-    rows, row_clusters = _weighted_design_rows_and_optional_clusters(solution, clusters)
+    rows, row_clusters = _root_weighted_rows_and_optional_clusters(solution, clusters)
     has_no_sandwich = has_no_sandwich_variance(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = are_zero_variances(np.diag(covariance), bread, solution.dispersion, mean_square)
@@ -249,7 +249,7 @@ class _RowsAndClusters(NamedTuple):
     clusters: np.ndarray | None
 
 
-def _weighted_design_rows_and_optional_clusters(
+def _root_weighted_rows_and_optional_clusters(
     solution: Solution, clusters: NDArray[np.integer] | None
 ) -> _RowsAndClusters:
     """Return the design's rows times the roots of the weights, or the scoring problem's rows, with clusters.

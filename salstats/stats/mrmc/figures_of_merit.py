@@ -91,7 +91,7 @@ def _unit_sums_and_counts(readings: ReaderReadings) -> tuple[np.ndarray, np.ndar
     return sums, counts
 
 
-def _means_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
+def _means_with_and_without_each_unit(readings: ReaderReadings) -> JackknifedFigures:
     """Mean scores of cells, and those without each unit in turn."""
     sums, counts = _unit_sums_and_counts(readings)
     total = sums.sum(axis=0)
@@ -195,7 +195,7 @@ def _areas_with_weights(readings: ReaderReadings, unit_weights: np.ndarray) -> n
 
 
 RECORDS = (
-    FigureOfMerit("mean", "mean score", _means_with_jackknife, _means_with_weights),
+    FigureOfMerit("mean", "mean score", _means_with_and_without_each_unit, _means_with_weights),
     FigureOfMerit(
         "auc", "area under the ROC curve", _areas_with_leave_one_out, _areas_with_weights, needs_label=True
     ),

@@ -261,7 +261,9 @@ def _tune_thresholds_and_cutoffs(
 ) -> _Tuning:
     """Return the thresholds and cut-offs that the options give, the others tuned where that is possible."""
     study = unscored.study
-    by_task = {name: main_mask_option_by_task(study, name, value) for name, value in mask_options.items()}
+    by_task = {
+        name: mask_option_of_main_series_by_task(study, name, value) for name, value in mask_options.items()
+    }
     thresholds = by_task.get("threshold")
     cutoffs = by_task.get("cutoff")
     smooth = by_task.get("smooth")
@@ -327,7 +329,7 @@ def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -
     return NEEDS_MET_BY_FILES | {need for need, met in is_met.items() if met}
 
 
-def main_mask_option_by_task(study: Study, option_name: str, option_value: Any) -> dict[str, Any]:
+def mask_option_of_main_series_by_task(study: Study, option_name: str, option_value: Any) -> dict[str, Any]:
     """Return the value of a mask option, such as `threshold`, of the main series by task.
 
     `option_value` is what `values_by_option_and_method` read. Tasks without a value are left out.

@@ -9,7 +9,7 @@ import pytest
 from report_frames import SETTINGS, contrast_row, five_tasks, frame, said
 
 from salstats.display.estimates import read_estimates
-from salstats.display.report.comparisons import margin_sentences, results_against_reference_sentence
+from salstats.display.report.comparisons import margin_sentences, methods_against_reference_sentence
 from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 
@@ -178,11 +178,11 @@ def test_labels_that_a_user_gave_stand_as_they_were_given():
 
 def test_a_headline_over_fewer_tasks_says_so():
     words = Wording(SETTINGS, Labels())
-    text = results_against_reference_sentence(read_estimates(five_tasks(A=UNDEFINED | {"n_pairs": 0})), words)
+    text = methods_against_reference_sentence(read_estimates(five_tasks(A=UNDEFINED | {"n_pairs": 0})), words)
     assert "averaged over the tasks with pairs, Grad-CAM scored worse" in text
     assert (
         "human benchmark, averaged over tasks, Grad-CAM scored worse, with a"
-        in results_against_reference_sentence(read_estimates(five_tasks()), words)
+        in methods_against_reference_sentence(read_estimates(five_tasks()), words)
     )
 
 

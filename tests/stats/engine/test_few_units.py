@@ -9,7 +9,7 @@ import salstats as ss
 from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
 from salstats.stats.engine.few_units import (
-    are_both_few_misranked,
+    are_both_near_0_or_1,
     are_few_events,
     are_few_misranked,
     count_units_with_rarer_value,
@@ -150,5 +150,5 @@ def test_ten_units_of_the_rarer_outcome_are_enough():
 def test_two_areas_are_too_near_1_if_both_are():
     # 10 * (1 - .9) = 1 and 10 * (1 - .8) = 2 against 1.25; areas near 0 alike
     area, reference = np.array([0.9, 0.9, 0.1, 0.95]), np.array([0.9, 0.8, 0.95, 0.2])
-    found = are_both_few_misranked(area, reference, np.full(4, 10))
+    found = are_both_near_0_or_1(area, reference, np.full(4, 10))
     assert found.tolist() == [True, False, True, False]

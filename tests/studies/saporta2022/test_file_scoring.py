@@ -25,8 +25,8 @@ from salstats.studies.saporta2022.file_scoring import (
     full_scores_as_true_positive_slice,
     inference_of,
     iou_rows_with_low_probability_masks_emptied,
-    main_mask_option_by_task,
     main_series,
+    mask_option_of_main_series_by_task,
     method_model_seed_of_each_row,
     needs_met,
     read_data,
@@ -494,9 +494,9 @@ def test_single_method_items_are_of_the_first_series_that_is_not_people(drawn_st
 
 def test_mask_options_of_the_main_series_are_by_task():
     study = study_of_series("cam", "ig")
-    assert main_mask_option_by_task(study, "threshold", "0.3") == {"Edema": 0.3}
-    assert main_mask_option_by_task(study, "smooth", {(None, "ig"): "9"}) == {}
-    assert main_mask_option_by_task(study, "smooth", {(None, "cam"): "9"}) == {"Edema": 9}
+    assert mask_option_of_main_series_by_task(study, "threshold", "0.3") == {"Edema": 0.3}
+    assert mask_option_of_main_series_by_task(study, "smooth", {(None, "ig"): "9"}) == {}
+    assert mask_option_of_main_series_by_task(study, "smooth", {(None, "cam"): "9"}) == {"Edema": 9}
 
 
 def test_the_main_maps_are_some_of_the_maps(tmp_path):

@@ -224,7 +224,7 @@ def estimate_texts_of_curves(
     texts_of_curves = rows[list(curve_columns)].assign(
         text=[fixed_text(estimate, _DIGITS) for estimate in rows["estimate"]],
         limits=[
-            _limits_in_brackets(low, high)
+            _limits_in_parentheses(low, high)
             for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
         ],
     )
@@ -242,7 +242,7 @@ def estimate_texts_of_curves(
     return texts_of_curves
 
 
-def _limits_in_brackets(low: float, high: float) -> str:
+def _limits_in_parentheses(low: float, high: float) -> str:
     """Return limits as " (0.41, 0.63)", "" where there are none."""
     if np.isnan(low):
         return ""

@@ -113,7 +113,7 @@ class MixedSolution:
         return tuple(self.sigma**2 * factor @ factor.T for factor in self.relative_covariance_factors)
 
     @cached_property
-    def scaled_evaluation_at_optimum(self) -> Evaluation:
+    def scaled_model_evaluation_at_optimum(self) -> Evaluation:
         """The deviance of the scaled model at its optimum, and its gradient."""
         return evaluate_deviance(
             self.scaled.products,
@@ -143,7 +143,7 @@ class MixedSolution:
     def coefficient_covariance_slopes_by_scaled_parameters(self) -> np.ndarray:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
         scaled_slopes = coefficient_covariance_slopes(
-            self.scaled_evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
+            self.scaled_model_evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
         )
         transform = self.scaled.response_scale * self.scaled.coefficient_basis
         return np.asarray(transform @ scaled_slopes @ transform.T)
@@ -156,7 +156,7 @@ class MixedSolution:
             scaled.products,
             scaled.terms,
             scaled.relative_covariance_factors_of_scaled_terms(self.theta),
-            self.scaled_evaluation_at_optimum,
+            self.scaled_model_evaluation_at_optimum,
         )
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
@@ -169,7 +169,7 @@ class MixedSolution:
         scaled = self.scaled
         conditional_means = []
         for z_by_residual, factor, basis in zip(
-            self.scaled_evaluation_at_optimum.residual_products,
+            self.scaled_model_evaluation_at_optimum.residual_products,
             scaled.relative_covariance_factors_of_scaled_terms(self.theta),
             scaled.bases,
             strict=True,
@@ -185,7 +185,7 @@ class MixedSolution:
         The coefficients are treated as known, as in lme4: sigma^2 (Sigma - Sigma Z'V^-1 Z Sigma).
         """
         scaled = self.scaled
-        weighted = self.scaled_evaluation_at_optimum.weighted
+        weighted = self.scaled_model_evaluation_at_optimum.weighted
         conditional_covariances = []
         for k, relative_factor in enumerate(scaled.relative_covariance_factors_of_scaled_terms(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]

@@ -129,7 +129,7 @@ class _ProfileRegion:
     @cached_property
     def least_deviance(self) -> float:
         """Deviance at the estimates."""
-        return self.solution.scaled_evaluation_at_optimum.deviance
+        return self.solution.scaled_model_evaluation_at_optimum.deviance
 
     def limit(self, function: QuantityFunction, sign: float) -> float:
         """Return a quantity's largest (sign 1) or smallest (sign -1) value in the region; NaN if not found.
@@ -392,7 +392,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     start[second_entry] = 0.0
     search = DevianceSearch(scaled.products, scaled.terms, reml=solution.reml)
     optimum = minimize(search, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
-    return float(optimum.fun * solution.n_rows - solution.scaled_evaluation_at_optimum.deviance)
+    return float(optimum.fun * solution.n_rows - solution.scaled_model_evaluation_at_optimum.deviance)
 
 
 def _inverse_logit(log_odds: float) -> float:

@@ -41,7 +41,7 @@ def test_no_variance_more_or_less_is_better(three_readers):
     found = fit_mixed(*three_readers)
     assert found.is_singular
     for slope, factor in zip(
-        found.scaled_evaluation_at_optimum.gradients,
+        found.scaled_model_evaluation_at_optimum.gradients,
         found.scaled.relative_covariance_factors_of_scaled_terms(found.theta),
         strict=True,
     ):
