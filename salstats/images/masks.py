@@ -17,10 +17,10 @@ from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRang
 from salstats.images.run_lengths import (
     check_runs_fill_image,
     check_shape,
+    checked_run_lengths,
     lengths_of_runs,
     pack,
     shortened_repr,
-    uncompressed_lengths,
     unpack,
     without_empty_runs,
 )
@@ -96,7 +96,7 @@ class Rle:
                     )
                 counts = counts.encode()
             elif isinstance(counts, list):
-                lengths = uncompressed_lengths(counts)
+                lengths = checked_run_lengths(counts)
                 check_runs_fill_image(lengths, shape)
                 counts = pack(without_empty_runs(lengths), shape)
             elif not isinstance(counts, bytes):

@@ -124,7 +124,7 @@ def pack(lengths: np.ndarray, shape: tuple[int, int]) -> bytes:
     return bytes(coco.frPyObjects({"size": shape, "counts": lengths}, *shape)["counts"])
 
 
-def uncompressed_lengths(counts: list[Any]) -> np.ndarray:
+def checked_run_lengths(counts: list[Any]) -> np.ndarray:
     """Return uncompressed counts as an array; ValueRangeError for one that is not whole, or too large."""
     for n in counts:
         if not _is_whole(n):

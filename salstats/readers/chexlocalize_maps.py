@@ -108,7 +108,7 @@ def read_prediction_content(
             value=map_shape,
             path=map_file,
         )
-    saliency = _saliency_map(map_file, map_dict)
+    saliency = _stored_map(map_file, map_dict)
     prob = _probability_or_nan(map_file, map_dict, task)
     label = _entry_as_float_or_nan(map_file, map_dict, "gt")
     if label not in (0, 1) and not np.isnan(label):
@@ -153,7 +153,7 @@ def _read_unchecked_map_dict(file: Path) -> dict[str, Any]:
     return map_dict
 
 
-def _saliency_map(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
+def _stored_map(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
     """Return the map as a float array (M, N); leading axes of length one are dropped."""
     if "map" not in map_dict:
         raise InputFileError(

@@ -158,9 +158,7 @@ def _read_header_and_rows(
                 value=extra[0].coordinate,
                 path=file,
             )
-        values = [
-            _spreadsheet_value_or_none_if_error(location, cell, options) for cell in cells[: len(header)]
-        ]
+        values = [_spreadsheet_value_or_none_if_na(location, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
     if has_formulas_or_merged_cells and any(None in row for row in rows):
         _refuse_merged_and_unstored_cells(location, load_workbook(BytesIO(data))[sheet.title], rows)
@@ -211,7 +209,7 @@ def _chosen_sheet(file: Path, book: Any, options: TableOptions) -> Any:
     return book[name]
 
 
-def _spreadsheet_value_or_none_if_error(location: str, cell: Any, options: TableOptions) -> object:
+def _spreadsheet_value_or_none_if_na(location: str, cell: Any, options: TableOptions) -> object:
     """Return the value of a spreadsheet's cell, None for its errors in `options.na`; raise for others."""
     if cell.data_type == "e" and cell.value not in options.na:
         raise InputFileError(

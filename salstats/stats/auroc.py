@@ -263,7 +263,7 @@ def auroc(  # noqa: C901
         if "method" not in keys:
             keys = keys.assign(method=score)
         keys = keys.assign(reference=reference)
-        special_columns |= _areas_and_verdict_columns(areas, columns)
+        special_columns |= _both_areas_and_verdict_columns(areas, columns)
     result = estimates_frame(keys, columns, special_columns)
 
     if wide.reference_scores is None:
@@ -392,7 +392,7 @@ def _has_few_misranked_pairs_in_all_areas(areas: pd.DataFrame, *, is_difference:
     return are_both_near_0_or_1(estimate + reference_area, reference_area, n_rarer)
 
 
-def _areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:
+def _both_areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:
     """Return the columns `method_area`, `reference_area` and `verdict` of differences of areas.
 
     `areas` has a row per group and the columns of `RocArea`; `columns` holds the limits.

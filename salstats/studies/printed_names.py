@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from salstats.display.text.labels import Labels
 
 
-def printed_name_by_unambiguous_name(
+def printed_name_by_uniquely_matched_name(
     names: Iterable[object], printed_names: Iterable[str], column: str, labels: Labels | None = None
 ) -> dict[str, str]:
     """Match the names of a file with printed ones; names without a match are left out.

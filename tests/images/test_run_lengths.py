@@ -10,10 +10,10 @@ from salstats.images.run_lengths import (
     LONGEST_SIDE,
     check_runs_fill_image,
     check_shape,
+    checked_run_lengths,
     lengths_of_runs,
     pack,
     shortened_repr,
-    uncompressed_lengths,
     unpack,
     without_empty_runs,
 )
@@ -141,12 +141,12 @@ def test_runs_must_fill_the_image():
 
 
 def test_uncompressed_counts_are_whole_numbers_of_some_image():
-    lengths = uncompressed_lengths([3, np.int32(4), 2**31 - 1])
+    lengths = checked_run_lengths([3, np.int32(4), 2**31 - 1])
     assert lengths.dtype == np.int64
     assert lengths.tolist() == [3, 4, 2**31 - 1]
     for counts, value in [([20.0], 20.0), ([True], True), ([[20]], [20]), ([3, -(2**31)], -(2**31))]:
         with raises(ValueRangeError, option="counts", value=value):
-            uncompressed_lengths(counts)
+            checked_run_lengths(counts)
 
 
 @pytest.mark.parametrize(

@@ -190,12 +190,12 @@ class PanelRows:
             for row in self.rows.get((picture.case, series.method), ()):
                 is_of_task = row.get("task", picture.task) == picture.task
                 is_new = not any(row is earlier for earlier in rows)
-                if is_of_task and is_new and _agrees_in_model_seed_and_reader(row, series):
+                if is_of_task and is_new and _agrees_in_shared_model_seed_reader(row, series):
                     rows.append(row)
         return rows
 
 
-def _agrees_in_model_seed_and_reader(row: Mapping[Hashable, Any], series: Series) -> bool:
+def _agrees_in_shared_model_seed_reader(row: Mapping[Hashable, Any], series: Series) -> bool:
     """Return whether model, seed and reader of a row are those of a series, as far as both have them."""
     for column in _SERIES_COLUMNS:
         value = getattr(series, column)

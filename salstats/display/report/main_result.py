@@ -281,7 +281,7 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
         phrases = []
         for covariate in covariates:
             if covariate in n_significant:
-                share = _parenthesised_share_suffix_unless_single_group(
+                share = _parenthesised_count_suffix_unless_single_group(
                     n_significant[covariate], n_methods[covariate], "methods"
                 )
                 phrases.append(f"{wording.column(covariate)}{share}")
@@ -292,7 +292,7 @@ def _covariate_associations_sentence(metric: str, frames: ReportFrames, wording:
     return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _parenthesised_share_suffix_unless_single_group(n_significant: int, n_groups: int, groups: str) -> str:
+def _parenthesised_count_suffix_unless_single_group(n_significant: int, n_groups: int, groups: str) -> str:
     """Return how many groups have a low P value, to end a phrase, " (3 of 8 methods)"; "" for one group."""
     if n_groups == 1:
         return ""
@@ -321,7 +321,7 @@ def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording
     clauses = []
     for verb, is_significant in _significant_row_masks_by_verb(correlations, wording).items():
         if is_significant.any():
-            share = _parenthesised_share_suffix_unless_single_group(
+            share = _parenthesised_count_suffix_unless_single_group(
                 int(is_significant.sum()), len(correlations), groups
             )
             clauses.append(f"{verb} with {confidence}{share}")

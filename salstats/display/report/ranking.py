@@ -10,7 +10,7 @@ from salstats.metrics.registry import direction
 
 def first_metric_of_compared_methods(means: Estimates, reference: str | None) -> str:
     """Return the first metric on which a method other than the reference has a mean, else the first."""
-    candidates = means.subset(_is_mean_over_tasks(means))
+    candidates = means.subset(_is_mean_over_tasks_or_only_task(means))
     compared = compared_means_of_any_metric_best_first(candidates, reference)
     first_rows = compared if len(compared) else candidates
     return str(Labels().order("metric", first_rows.frame["metric"])[0])
@@ -21,10 +21,10 @@ def is_mean_over_tasks_on_metric(means: Estimates, metric: str) -> np.ndarray:
 
     Means in the only task count as well.
     """
-    return np.asarray(_is_mean_over_tasks(means) & (means.frame["metric"] == metric))
+    return np.asarray(_is_mean_over_tasks_or_only_task(means) & (means.frame["metric"] == metric))
 
 
-def _is_mean_over_tasks(means: Estimates) -> np.ndarray:
+def _is_mean_over_tasks_or_only_task(means: Estimates) -> np.ndarray:
     """Return, for each row, whether it is a mean over tasks; True for all rows where there is one task."""
     if means.is_over_tasks.any():
         return means.is_over_tasks

@@ -138,7 +138,9 @@ class SimulationOptions:
     progress: bool
 
 
-def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> list[dict[str, Any]]:
+def rows_with_n_needed_by_formula(
+    curve: Curve, sizes: Sequence[StudySize], target: float
+) -> list[dict[str, Any]]:
     """Return a row for each size: power and width, and the cases needed for the target, by formula."""
     n_units = np.array([size.n_units for size in sizes])
     power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)

@@ -21,7 +21,12 @@ from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.mrmc.anova import are_readers_and_cases_random
 from salstats.stats.planning import curve_sources
-from salstats.stats.planning.curves import Curve, SimulationOptions, rows_by_formula, rows_by_simulation
+from salstats.stats.planning.curves import (
+    Curve,
+    SimulationOptions,
+    rows_by_simulation,
+    rows_with_n_needed_by_formula,
+)
 from salstats.stats.planning.studies import Plan
 
 TERMS = ("difference", "percent_decrease", "mrmc")
@@ -252,7 +257,7 @@ def power(
     for curve in curves:
         sizes = curve.given_sizes_or_several_around_needed(case_numbers, target)
         if approach == "formula":
-            rows += rows_by_formula(curve, sizes, target)
+            rows += rows_with_n_needed_by_formula(curve, sizes, target)
         else:
             rows += rows_by_simulation(curve, sizes, target, simulation)
         rows_have_few_units += [curve.has_few_units] * len(sizes)

@@ -26,7 +26,7 @@ from salstats.studies.lanfredi2021.layouts import BASELINES, CENTRE_REWARDING, L
 from salstats.studies.lanfredi2021.printed_tables import (
     NETWORKS_PRINTED,
     GazeStudyScores,
-    clustered_beside_study_intervals,
+    clustered_beside_study_formula_intervals,
     embedded_scores,
     network_classification_aucs,
     printed_numbers_of_table,
@@ -125,7 +125,7 @@ SCORE_ITEMS = (
     StudyItem("networks", "Appendix A: classification AUC of the networks", network_classification_aucs,
               needs=(NETWORK_AUCS,), slice="test images", printed=NETWORKS_PRINTED),
     StudyItem("design", "Intervals with cases as clusters beside the study's",
-              clustered_beside_study_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
+              clustered_beside_study_formula_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
     StudyItem("readers", "Intervals for readers, or networks, and cases in general",
               tables_with_intervals_for_new_readers_and_networks, needs=(TABLE_SCORES, READERS_AND_SEEDS),
               slice=_ALL_IMAGES),

@@ -262,7 +262,7 @@ def study_formula_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234
     return rows.rename(columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"})
 
 
-def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
+def clustered_beside_study_formula_intervals(scores: GazeStudyScores) -> ItemResult:
     """Show the rows of Tables 1 to 4 with cases as clusters, beside the study's intervals.
 
     A case's 25 rows (5 readings x 5 networks) are one cluster: the interval is for other images, given the
@@ -287,7 +287,7 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
 
 
 def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
-    """Make the table of `clustered_beside_study_intervals`."""
+    """Make the table of `clustered_beside_study_formula_intervals`."""
     labels = Labels(STUDY_LABELS)
 
     def cases_text(row: Any) -> str:
@@ -432,7 +432,7 @@ def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
 def interval_widths_and_changed_conclusions_note(rows: pd.DataFrame) -> str:
     """Write how wide the intervals with cases as clusters are, and where they change a conclusion.
 
-    `rows` are those of `clustered_beside_study_intervals`.
+    `rows` are those of `clustered_beside_study_formula_intervals`.
     """
     ratio = rows["width_ratio"]
     n_narrower = int((ratio < 1).sum())

@@ -346,7 +346,7 @@ def sensitivity_to_failures(comparison: ToolComparison) -> ItemResult:
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
         "a distance is the diagonal of the image; "
         f"{_verdicts_changed_by_failures_note(rows, comparison.names)}"
-        f"{_no_worst_score_note_ending(compared, rows, comparison.names)}",
+        f"{_no_worst_score_metrics_note_ending(compared, rows, comparison.names)}",
     )
 
 
@@ -363,9 +363,11 @@ def _verdicts_changed_by_failures_note(rows: pd.DataFrame, names: Labels) -> str
     return f"the verdict changes for {joined(texts)}"
 
 
-def _no_worst_score_note_ending(compared: pd.DataFrame, rows: pd.DataFrame, names: Labels) -> str:
+def _no_worst_score_metrics_note_ending(
+    compared: pd.DataFrame, scored_rows: pd.DataFrame, names: Labels
+) -> str:
     """Return the end of a note, which names the metrics without a worst score."""
-    scored_metrics = set(rows["metric"])
+    scored_metrics = set(scored_rows["metric"])
     unscored = [metric for metric in dict.fromkeys(compared["metric"]) if metric not in scored_metrics]
     if not unscored:
         return ""

@@ -15,7 +15,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     case_and_tool_rows_with_failure_flags,
     scores_at_worst,
 )
-from salstats.studies.printed_names import printed_name_by_unambiguous_name
+from salstats.studies.printed_names import printed_name_by_uniquely_matched_name
 
 METRIC_AND_TOOL = ["metric", "method"]
 
@@ -161,7 +161,7 @@ def _printed_dice_of_matched_methods(methods: pd.Series, printed: pd.DataFrame |
     if printed is None:
         return pd.DataFrame(columns=columns)
     numbers = printed.set_index("method")
-    names = printed_name_by_unambiguous_name(methods, numbers.index, "method", Labels(NAMES))
+    names = printed_name_by_uniquely_matched_name(methods, numbers.index, "method", Labels(NAMES))
     rows = []
     for method, printed_name in names.items():
         tool_numbers = numbers.loc[printed_name]

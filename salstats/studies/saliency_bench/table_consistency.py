@@ -18,7 +18,7 @@ from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
 from salstats.studies.declarations import ItemResult
-from salstats.studies.printed_names import printed_name_by_unambiguous_name
+from salstats.studies.printed_names import printed_name_by_uniquely_matched_name
 from salstats.studies.result_tables import CellSource, table_of
 from salstats.studies.saliency_bench.benchmark_tables import TABLE_ID
 from salstats.studies.saliency_bench.cell_means import (
@@ -103,7 +103,9 @@ def _add_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFra
     """Add the printed name of each data set, model, method and metric; "" where it has none."""
     named = cells.copy()
     for column in ("dataset", "model", "method"):
-        names = printed_name_by_unambiguous_name(cells[column].unique(), printed[column].unique(), column)
+        names = printed_name_by_uniquely_matched_name(
+            cells[column].unique(), printed[column].unique(), column
+        )
         named[f"printed_{column}"] = [names.get(str(name), "") for name in cells[column]]
     # The printed tables are loaded with the package's names of the metrics.
     named["printed_metric"] = cells["metric"]

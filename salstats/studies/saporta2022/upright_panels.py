@@ -47,7 +47,7 @@ _DODGE = 0.55
 @keep_call_in_figure
 def plot_means_by_task_with_upright_names(
     means: pd.DataFrame,
-    decrease: pd.DataFrame,
+    ordering_decrease: pd.DataFrame,
     auroc: pd.DataFrame | None,
     *,
     method: str,
@@ -60,7 +60,7 @@ def plot_means_by_task_with_upright_names(
     ----------
     means : DataFrame
         Means of the metrics `iou`, `hit` or both.
-    decrease : DataFrame
+    ordering_decrease : DataFrame
         Decreases from people; tasks stand by the verdict and then the size of that of `method`, the average
         last.
     auroc : DataFrame, optional
@@ -79,7 +79,7 @@ def plot_means_by_task_with_upright_names(
     for metric in metrics:
         title = heading_with_interval(quantity_label(metric, "mean", labels), estimates)
         titles[metric] = f"{LETTERS[metric]}  {title}"
-        metric_decrease = read_estimates(decrease[decrease["metric"] == metric])
+        metric_decrease = read_estimates(ordering_decrease[ordering_decrease["metric"] == metric])
         order = sorter_by_loss(metric_decrease, labels, "task", method)
         tasks = list(means.loc[means["metric"] == metric, "task"].unique())
         ordered = (*order([task for task in tasks if task not in SUMMARY_LABELS]), *SUMMARY_LABELS)

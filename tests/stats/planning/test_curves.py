@@ -14,8 +14,8 @@ from salstats.stats.planning.curves import (
     Curve,
     SimulationOptions,
     StudySize,
-    rows_by_formula,
     rows_by_simulation,
+    rows_with_n_needed_by_formula,
     units_at_target_power,
 )
 from salstats.stats.planning.formulas import precision_of_units
@@ -83,7 +83,7 @@ def test_sizes_by_formula_are_those_of_t_tests_at_the_limits_of_the_spread():
     curve = curve_of_differences(error_limit_ratios=(0.8, 1.5))
     assert curve.units_needed(0.9) == units_of_a_t_test(0.1 / 0.2, 0.9)
     assert curve_of_differences(tested_effect=0.0).units_needed(0.9) is None
-    (row,) = rows_by_formula(curve, [StudySize(60, 30)], 0.9)
+    (row,) = rows_with_n_needed_by_formula(curve, [StudySize(60, 30)], 0.9)
     assert row["power"] == pytest.approx(TTestPower().power(0.1 / 0.2, 30, 0.05), rel=1e-6)
     sizes = [2 * units_of_a_t_test(0.1 / (ratio * 0.2), 0.9) for ratio in (1, 0.8, 1.5)]
     assert [row["n_needed"], row["n_low"], row["n_high"]] == sizes
