@@ -222,7 +222,7 @@ def stored_maps_of_network(
             path=path / TABLE_FILE,
             choices=models,
         )
-    network_rows = _rows_restricted_to_cases_and_tasks(network_rows, cases, task_of_each_case, path)
+    network_rows = _rows_of_cases_or_case_task_pairs(network_rows, cases, task_of_each_case, path)
     (member,) = members_with_outputs([network], None)
     outputs = member.outputs
     rows_by_case: dict[str, list[MapRow]] = {}
@@ -247,7 +247,7 @@ def stored_maps_of_network(
     return FolderMaps(network, outputs, images_by_case, rows_by_case)
 
 
-def _rows_restricted_to_cases_and_tasks(
+def _rows_of_cases_or_case_task_pairs(
     rows: list[MapRow], cases: Sequence[Any] | None, tasks: Sequence[Any] | None, folder: Path
 ) -> list[MapRow]:
     """Return the rows of the given cases, or of the given pairs of case and task; all rows without cases."""

@@ -84,7 +84,7 @@ class TableOptions:
                 path=names[0],
             )
 
-    def options_hint_or_csv_hint(self, *parts_naming_options: MessagePart) -> Message:
+    def options_hint_unless_fixed_format(self, *parts_naming_options: MessagePart) -> Message:
         """Return a hint made of parts that name options; for a fixed format, the hint to save it as CSV."""
         if self.is_fixed_format:
             return Message("save it as CSV with commas, in UTF-8")

@@ -167,7 +167,9 @@ def _check_separator(file: Path, text: str, n_columns: int, options: TableOption
             decimal_hint = Message(" (and ", Setting("decimal", ","), " if its numbers have decimal commas)")
         raise InputFileError(
             f"{file}: the header is one column {line[:50]!r}",
-            hint=options.options_hint_or_csv_hint("read it with ", Setting("sep", separator), decimal_hint),
+            hint=options.options_hint_unless_fixed_format(
+                "read it with ", Setting("sep", separator), decimal_hint
+            ),
             option="sep",
             value=sep,
             path=file,
@@ -183,14 +185,14 @@ def _text_in_option_encoding(file: Path, data: bytes, options: TableOptions) -> 
         if marked_encoding and not codecs.lookup(encoding).name.startswith(marked_encoding):
             raise InputFileError(
                 f"{file} is {marked_encoding.upper()}, not {encoding}",
-                hint=options.options_hint_or_csv_hint("use ", Setting("encoding", marked_encoding)),
+                hint=options.options_hint_unless_fixed_format("use ", Setting("encoding", marked_encoding)),
                 option="encoding",
                 value=encoding,
                 path=file,
             )
         text = data.decode(encoding).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        hint = options.options_hint_or_csv_hint(
+        hint = options.options_hint_unless_fixed_format(
             "read the file with ",
             Setting("encoding", "latin-1"),
             " or ",
@@ -215,7 +217,7 @@ def _text_in_option_encoding(file: Path, data: bytes, options: TableOptions) -> 
     control = CONTROL_CHARACTER.search(text)
     if control:
         line = text.count("\n", 0, control.start()) + 1
-        hint = options.options_hint_or_csv_hint(
+        hint = options.options_hint_unless_fixed_format(
             "is ",
             Setting("encoding", encoding),
             " right (cp1252 is usual on Windows, some programs write utf-16)?",

@@ -176,7 +176,7 @@ def read_gaze(
             path=root,
         )
     rows = pd.concat(metadata, ignore_index=True)
-    _check_ids_and_shapes_are_consistent(rows)
+    _check_ids_unique_and_images_consistent(rows)
     rows = _with_case_column(rows)
     cases = _cases_with_recordings_only(root, rows)
     if phases is None:
@@ -238,7 +238,7 @@ def _exclusion_sentence(name: str, reasons: Sequence[str | None]) -> str:
     return f"{n_excluded} of {len(reasons)} {name} {verb} left out ({counted_reasons})"
 
 
-def _check_ids_and_shapes_are_consistent(rows: pd.DataFrame) -> None:
+def _check_ids_unique_and_images_consistent(rows: pd.DataFrame) -> None:
     """Raise where a recording is given twice, or rows of one image or patient disagree on it."""
     repeated = rows[rows["id"].duplicated()]
     if len(repeated):

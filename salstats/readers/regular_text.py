@@ -136,14 +136,14 @@ def _have_regular_characters_and_quotes(chunks: Iterable[np.ndarray], sep: str) 
     import pyarrow as pa
 
     def is_regular(lines: np.ndarray) -> bool:
-        return _has_regular_characters(lines) and _has_regular_quotes(lines, sep)
+        return _lacks_control_characters(lines) and _has_regular_quotes(lines, sep)
 
     # NumPy lets other threads run while it compares bytes
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
         return all(threads.map(is_regular, chunks))
 
 
-def _has_regular_characters(lines: np.ndarray) -> bool:
+def _lacks_control_characters(lines: np.ndarray) -> bool:
     """Return whether lines hold no control character but tabs and line ends, nor a second byte-order mark."""
     n_returns = np.count_nonzero(lines == _RETURN)
     n_line_feeds = np.count_nonzero(lines == _LINE_FEED)

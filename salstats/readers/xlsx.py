@@ -115,7 +115,7 @@ def _read_header_and_rows(
         n_merged = sum(_n_cells_in_merged_ranges(sheet) for sheet in sheets)
         check_size(n_merged * BYTES_PER_SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
         del sheets
-    sheet = _chosen_sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
+    sheet = _named_or_only_sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # some programs write a wrong extent of the sheet, which openpyxl would believe
     sheet.reset_dimensions()
     location = f"{file}, sheet {sheet.title!r}"
@@ -185,7 +185,7 @@ def _n_cells_in_merged_ranges(sheet_xml: bytes) -> int:
     return n_cells
 
 
-def _chosen_sheet(file: Path, book: Any, options: TableOptions) -> Any:
+def _named_or_only_sheet(file: Path, book: Any, options: TableOptions) -> Any:
     """Return the sheet of the option, or the only one; raise where there are several or no such sheet."""
     names = [sheet.title for sheet in book.worksheets]
     if options.sheet is None and len(names) > 1:

@@ -62,8 +62,8 @@ def test_a_decimal_mark_is_a_point_or_a_comma():
 
 
 def test_a_file_of_one_format_recommends_none_of_the_options():
-    assert "CSV" in str(TableOptions(is_fixed_format=True).options_hint_or_csv_hint("pass sep"))
-    assert str(PLAIN.options_hint_or_csv_hint("pass ", "sep")) == "pass sep"
+    assert "CSV" in str(TableOptions(is_fixed_format=True).options_hint_unless_fixed_format("pass sep"))
+    assert str(PLAIN.options_hint_unless_fixed_format("pass ", "sep")) == "pass sep"
 
 
 # header

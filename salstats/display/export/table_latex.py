@@ -252,7 +252,7 @@ def _row_line(
             texts.append("")
             continue
         wraps = layout.wraps(cell, column)
-        text = _cell_latex(cell, layout.cell_lines(cell), wraps=wraps)
+        text = _cell_latex(cell, layout.cell_lines(cell), column_wraps=wraps)
         # headings of several lines stand on the rule below them
         is_wrapped_heading = is_head and wraps
         if spans or cell.align != aligns[column] or is_wrapped_heading:
@@ -264,11 +264,11 @@ def _row_line(
     return " & ".join(texts) + r" \\"
 
 
-def _cell_latex(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
+def _cell_latex(cell: Cell, lines: Sequence[str], *, column_wraps: bool) -> str:
     """Return the LaTeX of a cell: its lines with its marks."""
     texts = [latex_text(line) for line in lines]
     if cell.underline:
-        texts = [_underlined_latex(text, by_word=wraps) for text in texts]
+        texts = [_underlined_latex(text, by_word=column_wraps) for text in texts]
     if cell.bold:
         texts = [f"\\textbf{{{text}}}" for text in texts]
     content = r"\newline ".join(texts)
@@ -276,7 +276,7 @@ def _cell_latex(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
         content = f"\\phantom{{{latex_text(cell.pad)}}}{content}"
     if cell.indent:
         content = f"\\hspace*{{{INDENT_EM:g}em}}{content}"
-        if wraps:
+        if column_wraps:
             content = f"\\hangindent={INDENT_EM:g}em\\relax{content}"
     if content.startswith(("[", "*")):
         # TeX would take it for an option of the end of the row before

@@ -621,8 +621,8 @@ def _grid_of_pairs(drawing: PairsData, n_columns: int | None, width: float | Non
     placeholder_titles = [str(number) for number in range(n_side_by_side)]
     grid = panel_grid(placeholder_titles, n_side_by_side, width, free_axes=True, min_width=0)
     # a word that fits the panel without such numbers is not broken, and may extend over the gap beside it
-    title_mm = max(grid.panel_width - _NUMBERS_MM, min(widest_word, grid.panel_width))
-    wrapped_titles = wrapped_texts(score_panels, chars_in(title_mm, bold=True), None)
+    common_titles_mm = max(grid.panel_width - _NUMBERS_MM, min(widest_word, grid.panel_width))
+    wrapped_titles = wrapped_texts(score_panels, chars_in(common_titles_mm, bold=True), None)
     titles = {}
     for title in score_panels:
         titles[title] = wrapped_titles[title]

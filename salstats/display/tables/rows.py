@@ -149,11 +149,11 @@ def plain_text(rows: TableRows, note_width: int | None = None, *, with_terminal_
     note on these marks is left out.
     """
     grid = [_text_or_empty_of_each_column(cells, rows) for cells in rows.head]
-    codes = [_escape_codes_by_column(cells, rows) for cells in rows.head]
+    codes = [_terminal_codes_by_column(cells, rows) for cells in rows.head]
     is_group_label = [False] * len(rows.head)
     for row in rows.body:
         grid.append(_text_or_empty_of_each_column(row.cells, rows))
-        codes.append(_escape_codes_by_column(row.cells, rows))
+        codes.append(_terminal_codes_by_column(row.cells, rows))
         is_group_label.append(row.is_group_label)
     # the label of a group may be longer than the column that it begins in
     lines_without_groups = [line for line, group in zip(grid, is_group_label, strict=True) if not group]
@@ -197,7 +197,7 @@ def _padded(text: str, width: int, align: Align) -> str:
     return text.ljust(width)
 
 
-def _escape_codes_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
+def _terminal_codes_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     """Return the codes of terminal escapes in each column: "1;4" is bold and underlined.
 
     Headings are not bold, so that bold marks the best estimates only.

@@ -101,13 +101,13 @@ def _marginal_estimates_kind(estimates: Estimates, labels: Labels) -> str:
     reference_levels = estimates.distinct_values("reference_level")
     if len(reference_levels) == 1:
         level = method_label_in_sentence(labels.value("reference_level", reference_levels[0]))
-        return f"difference from {level}{scale_clause(estimates)}"
+        return f"difference from {level}{link_scale_clause(estimates)}"
     if reference_levels:
-        return f"difference{scale_clause(estimates)}"
-    return f"mean{scale_clause(estimates)}"
+        return f"difference{link_scale_clause(estimates)}"
+    return f"mean{link_scale_clause(estimates)}"
 
 
-def scale_clause(estimates: Estimates) -> str:
+def link_scale_clause(estimates: Estimates) -> str:
     """Return the scale of marginal means to end a name: " on the logit scale", "" for that of scores."""
     if not estimates.distinct_values("scale"):
         return ""

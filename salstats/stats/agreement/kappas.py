@@ -115,15 +115,15 @@ def _agreement_and_category_shares_of_all_raters(
     return quiet_ratio(weights @ agreement, n), quiet_ratio(weights @ category_shares, n[:, None])
 
 
-def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Chance-corrected agreement (observed - chance) / (1 - chance), shape (n_sets, 1).
+def _chance_corrected(agreement: np.ndarray, chance_agreement: np.ndarray) -> np.ndarray:
+    """Chance-corrected agreement (agreement - chance_agreement) / (1 - chance_agreement), shape (n_sets, 1).
 
     NaN if chance agreement is 1, as where all readings are in one category.
     """
-    largest_difference = 1 - chance
+    largest_difference = 1 - chance_agreement
     # What is left of 1 - 1 after rounding counts as 0.
     largest_difference = np.where(largest_difference > 1e-12, largest_difference, 0.0)
-    return quiet_ratio(observed - chance, largest_difference)[:, None]
+    return quiet_ratio(agreement - chance_agreement, largest_difference)[:, None]
 
 
 def fleiss_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
@@ -133,7 +133,7 @@ def fleiss_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """
     _, indicators = _categories_and_row_rater_category_indicators(readings)
     observed, shares = _agreement_and_category_shares_of_all_raters(indicators, weights)
-    return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
+    return _chance_corrected(observed, chance_agreement=(shares**2).sum(axis=1))
 
 
 def conger_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:

@@ -55,7 +55,7 @@ def one_sided_p_values_of_sign_flips(
 
     Each pattern of signs has an opposite one, so that the distribution of the statistic is symmetric.
     """
-    half = sign_flips.p_value_of(bound, rounding) / 2
+    half = sign_flips.mid_p_value_of(bound, rounding) / 2
     at_or_below = np.where(estimate > bound, half, 1 - half)
     at_or_above = np.where(estimate < bound, half, 1 - half)
     return PValuesAtOrBelowAndAbove(at_or_below, at_or_above)

@@ -190,7 +190,7 @@ def _pattern_and_counts_of_groups(names: tuple[str, ...], beginning: _Beginning)
     patients = {tokens for tokens, size in sizes.items() if _SMALLEST <= size <= _LARGEST}
     example = next(row for row, tokens in enumerate(beginning.tokens) if tokens in patients)
     return NamedGroups(
-        pattern=_beginning_regex(beginning),
+        pattern=_beginning_or_name_regex(beginning),
         example=names[example],
         beginning="".join(beginning.tokens[example]),
         n_groups=len(sizes),
@@ -208,7 +208,7 @@ def _are_patient_sizes(sizes: np.ndarray, n_cases: int, fewest_groups: int) -> b
     return n_groups >= max(fewest_groups, _FEWEST_GROUPS_PER_CASE * n_cases)
 
 
-def _beginning_regex(beginning: _Beginning) -> str:
+def _beginning_or_name_regex(beginning: _Beginning) -> str:
     """Write the regular expression whose group is the beginning of a name, or all of a name without it."""
     first_tokens = [tokens for tokens in beginning.tokens if tokens]
     expressions = []

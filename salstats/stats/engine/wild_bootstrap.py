@@ -59,7 +59,7 @@ class SignFlips(NamedTuple):
     #: Number of patterns of signs, including the pattern of the data.
     n_patterns: int
 
-    def p_value_of(self, theta: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    def mid_p_value_of(self, theta: np.ndarray, rounding: np.ndarray) -> np.ndarray:
         """Compute the mid-P value of another theta, shape (n_rows,).
 
         Sets with theta at an end, within `rounding`, count half.

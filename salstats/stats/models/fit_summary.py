@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.stats.models.error_kinds import CLUSTERED_ERRORS, ERRORS
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.goodness_of_fit import glance
-from salstats.stats.models.random_effect_summaries import RESIDUAL, variance_component_estimates
+from salstats.stats.models.random_effect_summaries import RESIDUAL, variance_components_without_limits
 from salstats.stats.models.regression import coefficient_rows, n_coefficient_rows
 
 #: Smallest P value that is printed, as in R.
@@ -56,7 +56,7 @@ def fit_summary(fitted: Fitted) -> FitSummary:
     statistics = glance(fitted)
     components = None
     if fitted.is_mixed:
-        components = variance_component_estimates(fitted)
+        components = variance_components_without_limits(fitted)
     blocks = []
     first_coefficient = 0
     for position, model in enumerate(fitted.models):

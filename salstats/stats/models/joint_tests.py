@@ -171,7 +171,7 @@ def joint_tests(
         tested_together = [positions]
         if each_term_apart:
             tested_together = [[position] for position in positions]
-        model_terms = _term_names(model.formula)
+        model_terms = _term_names_without_intercept(model.formula)
         for tested in tested_together:
             term_names.append(" + ".join(model_terms[position] for position in tested))
             tests.append(joint_wald_test_of_marginal_effects(model, tested, notes))
@@ -185,7 +185,7 @@ def joint_tests(
     return adjust_unless_none(result, adjust)
 
 
-def _term_names(formula: Formula) -> list[str]:
+def _term_names_without_intercept(formula: Formula) -> list[str]:
     """Return the names of a formula's terms, such as "method:site"."""
     names = []
     for term in formula.terms:
@@ -195,7 +195,7 @@ def _term_names(formula: Formula) -> list[str]:
 
 def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list[int]:
     """Return the positions of the terms to test, by default of all, among the terms of a formula."""
-    names = _term_names(formula)
+    names = _term_names_without_intercept(formula)
     if not names:
         raise FormulaError(
             f"{formula.text!r} has an intercept only, so that there is nothing to test",
@@ -222,7 +222,7 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
                 hint="leave it out; variance_components() of a fit shows random effects",
                 option="terms",
                 value=text,
-                choices=_term_names(formula),
+                choices=_term_names_without_intercept(formula),
             )
         parsed_terms = parsed.terms
         is_in_formula = all(frozenset(term) in position_of_term for term in parsed_terms)
@@ -234,7 +234,7 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
 
 def _unknown_term_error(formula: Formula, term: object) -> FormulaError:
     """Return the error for a term to test that a formula lacks."""
-    names = _term_names(formula)
+    names = _term_names_without_intercept(formula)
     return FormulaError(
         f"{formula.text!r} has no term {term!r} (terms: {quoted(names)})",
         option="terms",

@@ -119,7 +119,7 @@ def _variance_component_rows(inference: MixedInference, level: float) -> list[di
     return [*rows, residual]
 
 
-def variance_component_estimates(fitted: Fitted) -> pd.DataFrame:
+def variance_components_without_limits(fitted: Fitted) -> pd.DataFrame:
     """Return the rows of `variance_components` without tests, limits and shares, which take long.
 
     The column `model` has the position of each row's model.

@@ -206,15 +206,15 @@ class GlobalTest:
     p_value: float
 
 
-def global_test(table: AnovaTable, analysis: Analysis, smallest_error: float = 0.0) -> GlobalTest:
+def global_test(table: AnovaTable, analysis: Analysis, nan_up_to_error: float = 0.0) -> GlobalTest:
     """Test that two or more methods are equal.
 
-    The result is NaN if the root of the error is no larger than `smallest_error`.
+    The result is NaN if the root of the error is no larger than `nan_up_to_error`.
     """
     error, df_residual = analysis.error_term(table)
     df = float(len(table.means) - 1)
     f = np.nan
-    if error > smallest_error**2:
+    if error > nan_up_to_error**2:
         f = table.ms_method / error
     if np.isinf(df_residual):
         # df F is chi-squared with df degrees of freedom.

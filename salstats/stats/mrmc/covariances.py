@@ -91,8 +91,8 @@ def _delong_covariance(readings: ReaderReadings, _: FigureOfMerit, __: Bootstrap
     DeLong ER, DeLong DM, Clarke-Pearson DL. Biometrics 1988;44:837-845. doi:10.2307/2531595. For several
     cases of a unit: Obuchowski NA. Biometrics 1997;53:567-578. doi:10.2307/2533958
     """
-    positive_sums, has_positive = _placement_deviations_by_unit(readings, readings.positive)
-    negative_sums, has_negative = _placement_deviations_by_unit(readings, ~readings.positive)
+    positive_sums, has_positive = _area_influences_by_unit(readings, readings.positive)
+    negative_sums, has_negative = _area_influences_by_unit(readings, ~readings.positive)
     of_positives = unbiasing_factors_of_cell_pairs(has_positive) * (positive_sums.T @ positive_sums)
     of_negatives = unbiasing_factors_of_cell_pairs(has_negative) * (negative_sums.T @ negative_sums)
     # Positives and negatives covary within the units that have both.
@@ -108,7 +108,7 @@ class _UnitDeviations(NamedTuple):
     has_reading: NDArray[np.bool_]
 
 
-def _placement_deviations_by_unit(readings: ReaderReadings, in_class: NDArray[np.bool_]) -> _UnitDeviations:
+def _area_influences_by_unit(readings: ReaderReadings, in_class: NDArray[np.bool_]) -> _UnitDeviations:
     """Deviations of placement values from the area, divided by n and summed by unit.
 
     `in_class` (n_cases,) is the mask of the positives or of the negatives, of which n are read.

@@ -104,10 +104,12 @@ def figure_1_fixations_and_maps(recordings: Recordings) -> ItemResult:
     )
 
 
-def _first_map_at_image_size(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
+def _first_map_at_image_size(
+    study: Study, case: Case, method: str, preferred_mixing: str
+) -> np.ndarray | None:
     """Return a method's first map, of the given mixing if it has that, at the size of the image."""
     method_series = [series for series in study.series if series.method == method]
-    mixed_series = [series for series in method_series if series.mixing == mixing]
+    mixed_series = [series for series in method_series if series.mixing == preferred_mixing]
     predictions = {prediction.series: prediction for prediction in case.predictions}
     for series in mixed_series or method_series:
         if series not in predictions:

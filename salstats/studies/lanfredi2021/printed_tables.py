@@ -282,11 +282,13 @@ def clustered_beside_study_formula_intervals(scores: GazeStudyScores) -> ItemRes
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
     rows = rows[[*first_columns, *comparison_columns, "sheet"]]
     return ItemResult(
-        rows, _clustered_intervals_table(rows), note=interval_widths_and_changed_conclusions_note(rows)
+        rows,
+        _study_and_clustered_intervals_table(rows),
+        note=interval_widths_and_changed_conclusions_note(rows),
     )
 
 
-def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
+def _study_and_clustered_intervals_table(rows: pd.DataFrame) -> GT:
     """Make the table of `clustered_beside_study_formula_intervals`."""
     labels = Labels(STUDY_LABELS)
 

@@ -398,7 +398,7 @@ def estimates_by_analysis_choice(frames: StudyFrames, n_replicates: int) -> pd.D
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
     makers = {
-        "S1": _s1_rows_of_misses_as_zero,
+        "S1": _s1_rows_on_misses_as_zero,
         "S2": _s2_confidence_rows_of_other_slices,
         "S3": _s3_rows_of_slopes_and_correlations_over_tasks,
         "S7": _s7_rows_of_linear_and_logistic_hit_slopes,
@@ -471,7 +471,7 @@ def _with_keys(rows: pd.DataFrame, key_values: list[tuple[str, ...]]) -> pd.Data
     return rows.assign(of=texts, keys=pd.Series(key_values, index=rows.index, dtype="object"))
 
 
-def _s1_rows_of_misses_as_zero(
+def _s1_rows_on_misses_as_zero(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S1: an empty mask on a finding has no IoU, or IoU 0."""

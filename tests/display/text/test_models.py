@@ -10,13 +10,13 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
     count_of_models,
     has_marginal_estimates,
+    link_scale_clause,
     marginal_estimates_heading,
     model_and_averaging_note,
     model_kind_text,
     model_note,
     numeric_model_variables_with_one_value,
     only_outcome_text,
-    scale_clause,
     standard_errors_clause,
     variable_and_level_of_each_term,
     variances_as_standard_deviations,
@@ -243,4 +243,4 @@ def test_terms_are_named_by_variable_and_level_and_reference_levels_in_a_note():
     ],
 )
 def test_marginal_means_have_the_scale_of_their_link(columns, text):
-    assert scale_clause(read(**columns)) == text
+    assert link_scale_clause(read(**columns)) == text

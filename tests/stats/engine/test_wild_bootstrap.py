@@ -74,7 +74,7 @@ def test_p_of_any_value_is_read_from_the_same_flips(ratio: bool) -> None:
     # hits make ties: values at which a flip is exactly as far as the data are among them
     ends = found.low[np.isfinite(found.low)]
     for theta in [*np.linspace(-2, 2, 41), *ends[:20]]:
-        p_value = found.p_value_of(np.array([theta]), np.array([1e-12]))
+        p_value = found.mid_p_value_of(np.array([theta]), np.array([1e-12]))
         assert_allclose(p_value, _mid_p(sums, theta), rtol=1e-12, err_msg=str(theta))
 
 

@@ -16,7 +16,7 @@ from salstats.display.facts import (
 from salstats.display.text.format import STYLES, count_text, counted, joined, significance_level_of
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_mark_note, within_tested_margins_phrase
-from salstats.display.text.models import scale_clause
+from salstats.display.text.models import link_scale_clause
 from salstats.errors import SalstatsError
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
@@ -148,9 +148,9 @@ def effect_name(estimates: Estimates, exponentiated: bool) -> str:
     if is_marginal and estimates.distinct_values("term"):
         return "Average marginal effect"
     if is_marginal and estimates.distinct_values("reference_level"):
-        return f"Difference{scale_clause(estimates)}"
+        return f"Difference{link_scale_clause(estimates)}"
     if is_marginal:
-        return f"Mean{scale_clause(estimates)}"
+        return f"Mean{link_scale_clause(estimates)}"
     links = {FAMILIES.get(str(name), GAUSSIAN).link for name in estimates.distinct_values("family")}
     link = GAUSSIAN.link
     if len(links) == 1:

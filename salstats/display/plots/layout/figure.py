@@ -138,7 +138,7 @@ class Figure(p9.ggplot):
         A complete theme such as `theme_bw` gives its backgrounds, borders, grids and lines; sizes, margins
         and the place of the legend stay. Elements that are blank stay so unless the theme names them.
         """
-        texts_mm = self._texts_height_mm()
+        texts_mm = self._title_and_caption_mm()
         theme = deepcopy(self.theme)
         caption_before = (self.labels.caption, self._text_pt("plot_caption"))
         super().__iadd__(addition)
@@ -150,9 +150,9 @@ class Figure(p9.ggplot):
             self._wrap_title_and_subtitle()
         has_own_size = isinstance(addition, p9.theme) and "figure_size" in addition.themeables
         if not has_own_size:
-            self._add_height(self._texts_height_mm() - texts_mm)
+            self._add_height(self._title_and_caption_mm() - texts_mm)
 
-    def _texts_height_mm(self) -> float:
+    def _title_and_caption_mm(self) -> float:
         """Return the height in mm of the title, the subtitle, the tag and the caption."""
         height = 0.0
         if not self.theme.themeables.is_blank("plot_caption"):
@@ -199,9 +199,9 @@ class Figure(p9.ggplot):
         """Return this page alone and without its caption, lower by the lines of the caption."""
         page = self.alone()
         page.labels = copy(self.labels)
-        texts_mm = page._texts_height_mm()
+        texts_mm = page._title_and_caption_mm()
         page.labels.caption = None
-        page._add_height(page._texts_height_mm() - texts_mm)
+        page._add_height(page._title_and_caption_mm() - texts_mm)
         return page
 
     def draw(self, *, show: bool = False) -> DrawnFigure:

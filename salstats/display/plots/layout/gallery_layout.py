@@ -72,7 +72,7 @@ class GalleryLayout:
     n_stacks: int
 
     @property
-    def title_mm(self) -> float:
+    def common_titles_mm(self) -> float:
         """Return the height of the titles above all rows; 0 if each band has titles of its own."""
         highest = max(map(lines_height_mm, self.columns.values()))
         if len(self.column_lines) > 1 or highest == 0.0:
@@ -101,7 +101,7 @@ class GalleryLayout:
         `outside_mm` is the height of everything outside the pictures and their texts. A row is divided only
         where it is higher than a page.
         """
-        available_mm = PAGE_HEIGHT_MM - outside_mm - self.title_mm
+        available_mm = PAGE_HEIGHT_MM - outside_mm - self.common_titles_mm
         # bands that stay together, and their heights
         blocks: list[list[Band]] = []
         heights: list[float] = []
@@ -110,7 +110,7 @@ class GalleryLayout:
             pictures = [picture for picture in placed if picture.row == row]
             row_height = (
                 picture_and_text_tables_and_height(pictures, self.sheet([bands])).height
-                - self.title_mm
+                - self.common_titles_mm
                 + GAP_MM
             )
             band_height = row_height / len(bands)
@@ -168,16 +168,16 @@ def gallery_layout(
     n_pages = []
     for candidate in candidates:
         heights = _approximate_row_heights_mm(candidate, image_shapes)
-        stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.title_mm)
+        stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.common_titles_mm)
         n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
     fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
 
-    def preference_key(candidate: GalleryLayout) -> tuple[float, int]:
+    def goodness_key(candidate: GalleryLayout) -> tuple[float, int]:
         """Return a sort key: first the largest width of a picture, then the fewest stacks."""
         picture_width, _ = candidate.box
         return picture_width, -candidate.n_stacks
 
-    return max(fewest_pages, key=preference_key)
+    return max(fewest_pages, key=goodness_key)
 
 
 def _layouts_of_sizes(

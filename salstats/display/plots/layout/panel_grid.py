@@ -197,11 +197,11 @@ class PanelGrid(Panels):
 
     def panel_row_height_mm(self, panel_height: float) -> float:
         """Return the height of a row of panels with their titles and the room below it."""
-        title_mm = _NO_TITLE_MM
+        common_titles_mm = _NO_TITLE_MM
         if len(self.titles) > 1:
             n_lines = max(title.count("\n") + 1 for title in self.titles.values())
-            title_mm = _TITLE_LINE_FACTOR * LINE_MM * n_lines + _TITLE_PADDING_MM
-        return panel_height + title_mm + self._row_gap_mm
+            common_titles_mm = _TITLE_LINE_FACTOR * LINE_MM * n_lines + _TITLE_PADDING_MM
+        return panel_height + common_titles_mm + self._row_gap_mm
 
     def divided_into_pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
         """Return a figure with these panels, divided into as many pages as it needs.

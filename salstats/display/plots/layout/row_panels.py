@@ -221,7 +221,7 @@ def fitting_rows_with_fewest_broken_words(
         return candidates[-1]
     unbroken_words = _distinct_words_of_labels(rows_for_chars(np.inf).rows)
 
-    def preference_key(fitted: FittedRows) -> tuple[int, float, int, float]:
+    def goodness_key(fitted: FittedRows) -> tuple[int, float, int, float]:
         """Return a sort key: the fewest broken words, a usual panel width, the most words, a wide panel."""
         words = _distinct_words_of_labels(fitted.rows)
         n_broken = len(words - unbroken_words)
@@ -229,7 +229,7 @@ def fitting_rows_with_fewest_broken_words(
         panel_width = _panel_width(fitted.rows, width, text_columns_width_mm(fitted.columns))
         return -n_broken, min(panel_width, _USUAL_PANEL_MM), -n_left_out, min(panel_width, WIDE_PANEL_MM)
 
-    return max(fitting_candidates, key=preference_key)
+    return max(fitting_candidates, key=goodness_key)
 
 
 def _distinct_words_of_labels(rows: FigureRows) -> set[str]:

@@ -28,7 +28,7 @@ def layout_of(n_rows, n_columns, width=183.0):
 def test_a_single_picture_fills_the_width_without_names():
     layout = layout_of(1, 1)
     assert layout.column_mm == pytest.approx(183 - 2 * EDGE_MM)
-    assert (layout.names_mm, layout.columns, layout.title_mm) == (0.0, {"c0": ""}, 0.0)
+    assert (layout.names_mm, layout.columns, layout.common_titles_mm) == (0.0, {"c0": ""}, 0.0)
 
 
 def test_columns_share_the_width_with_the_names_of_rows():
@@ -37,14 +37,14 @@ def test_columns_share_the_width_with_the_names_of_rows():
     taken = layout.names_mm + 3 * layout.column_mm + 2 * GAP_MM + 2 * EDGE_MM
     assert taken == pytest.approx(183)
     assert layout.column_lines == (("c0", "c1", "c2"),)
-    assert layout.title_mm > 0
+    assert layout.common_titles_mm > 0
 
 
 def test_more_columns_than_fit_are_divided_over_lines_that_are_as_long_as_each_other():
     layout = layout_of(2, 4, width=89.0)
     assert layout.column_lines == (("c0", "c1"), ("c2", "c3"))
     # every line has its own titles
-    assert layout.title_mm == 0.0
+    assert layout.common_titles_mm == 0.0
     assert [band.columns for band in layout.bands_of_row("r0")] == list(layout.column_lines)
 
 
@@ -122,8 +122,8 @@ def test_flat_pictures_are_larger_than_high_ones_on_as_many_pages_and_unknown_sh
 
 def test_a_page_has_room_for_titles_of_columns_and_texts_below_pictures():
     layout = layout_of(2, 2)
-    title_mm = lines_height_mm(layout.columns["c0"]) + TEXT_GAP_MM
-    assert layout.title_mm == pytest.approx(title_mm)
+    common_titles_mm = lines_height_mm(layout.columns["c0"]) + TEXT_GAP_MM
+    assert layout.common_titles_mm == pytest.approx(common_titles_mm)
     sheet = layout.sheet([layout.bands_of_row("r0")])
     assert (sheet.width, sheet.box, sheet.column_mm, sheet.names_mm) == (
         183.0,
