@@ -111,6 +111,9 @@ def test_a_score_may_stand_once_in_each_slice(tmp_path):
         scores = read_score_tables(tables, by_slice=True)
         assert scores["score"].to_list() == [0.2, 0.6, 0.0, 0.4]
         assert scores["slice"].eq("full").to_list() == [False, False, True, True]
+    # slices have the order in which the frame has them
+    reverse = pd.concat([full.assign(slice="z"), full.assign(slice="a")], ignore_index=True)
+    assert read_score_tables([reverse], by_slice=True)["slice"].to_list() == ["z", "z", "a", "a"]
 
 
 def test_a_file_is_of_one_slice(tmp_path):

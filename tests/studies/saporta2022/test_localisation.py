@@ -345,6 +345,13 @@ def test_without_people_nothing_is_compared(one_task):
         assert "human" not in item.table.as_raw_html()
 
 
+def test_pixel_rates_of_people_alone_are_compared_with_nothing(one_task):
+    is_map = one_task.scores["method"] == METHOD
+    scores = one_task.scores.assign(tp=one_task.scores["tp"].mask(is_map))
+    item = pooled_pixel_rates(replace(one_task, scores=scores))
+    assert set(item.frame["method"]) == {"human"}
+
+
 def test_methods_without_models_have_a_table_by_method(one_task):
     other = one_task.scores[one_task.scores["method"] == METHOD].assign(method="ig")
     scores = pd.concat([one_task.scores, other], ignore_index=True)
