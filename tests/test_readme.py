@@ -220,7 +220,7 @@ def test_what_is_not_run_stands_on_a_page():
 
 
 @functools.cache
-def keyword_options_of(command):
+def options_of(command):
     """The options of a command, whose help is shown."""
     assert run([command, "--help"]) == 0
     made = typer.main.get_command(make_app_with_options_of_one_command(command)).commands[command]
@@ -236,7 +236,7 @@ def test_commands_and_their_options_exist(page, words):
         # a study has options of its own
         known = {"-o", *engine.parser_of(declarations.declaration_of(words[1])).flags.values()}
     else:
-        known = keyword_options_of(words[0])
+        known = options_of(words[0])
     assert {w.split("=")[0] for w in words[1:] if re.match(r"--?[a-z]", w)} <= known | {"--help"}
 
 

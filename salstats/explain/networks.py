@@ -212,7 +212,7 @@ def members_with_outputs(
     """
     networks_by_task = networks if isinstance(networks, Mapping) else None
     distinct = _distinct_networks(networks)
-    ordered_tasks = _all_tasks_ordered(networks_by_task, distinct, tasks)
+    ordered_tasks = _ordered_tasks(networks_by_task, distinct, tasks)
     members = []
     for network in distinct:
         if networks_by_task is None:
@@ -275,7 +275,7 @@ def _distinct_networks(
     return distinct
 
 
-def _all_tasks_ordered(
+def _ordered_tasks(
     networks_by_task: Mapping[str, Sequence[Network]] | None,
     networks: Sequence[Network],
     tasks: Iterable[str] | Mapping[str, int] | None,

@@ -79,7 +79,7 @@ def word_document(rows: TableRows) -> bytes:
         body.remove(element)
     for block in _xml_blocks(rows, parts):
         body.insert(len(body) - 1, parse_xml(block))
-    return _content_unless_png(document)
+    return _file_content(document)
 
 
 def _set_page(document: Any, *, turned: bool) -> None:
@@ -316,7 +316,7 @@ def _rule_xml(side: str, eighths_of_point: int) -> str:
     return f'<w:{side} w:val="single" w:sz="{eighths_of_point}" w:space="1" w:color="000000"/>'
 
 
-def _content_unless_png(document: Any) -> bytes:
+def _file_content(document: Any) -> bytes:
     """Return the bytes of a document's file, without the time at which it was written."""
     dated_file = io.BytesIO()
     document.save(dated_file)

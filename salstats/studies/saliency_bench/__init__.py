@@ -179,7 +179,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
                     Setting(name), " belongs to ", Setting("scores"), " and ", Setting("digits")
                 )
         mean_options = _mean_options(options)
-        items = _comparison_and_any_simulation_items(PRINTED_ITEMS, mean_options)
+        items = _chosen_items(PRINTED_ITEMS, mean_options)
         return OpenedStudy(items, frozenset(), lambda: printed_benchmark(mean_options))
     if options.digits:
         return _open_scores(ss.datasets.load_digits_scores(), options)
@@ -224,9 +224,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     def load() -> Benchmark:
         return replace(score_benchmark(compared_scores, mean_options), study=study, images=images)
 
-    items = _add_printed_numbers(
-        _comparison_and_any_simulation_items(SCORE_ITEMS, mean_options), compared_scores
-    )
+    items = _add_printed_numbers(_chosen_items(SCORE_ITEMS, mean_options), compared_scores)
     return OpenedStudy(items, frozenset(available), load)
 
 
@@ -279,7 +277,7 @@ def _mean_options(options: argparse.Namespace) -> MeanOptions:
     )
 
 
-def _comparison_and_any_simulation_items(items: Iterable[StudyItem], options: MeanOptions) -> list[StudyItem]:
+def _chosen_items(items: Iterable[StudyItem], options: MeanOptions) -> list[StudyItem]:
     """Return the items of a run; as published there are no rankings."""
     if not options.as_published:
         return list(items)

@@ -27,14 +27,14 @@ from salstats.studies.lanfredi2021.printed_tables import split_scores_by_printed
 STUDY = declarations.declaration_of("lanfredi2021")
 
 
-def keyword_options_of(*arguments):
+def options_of(*arguments):
     """The options of a run."""
     return engine.parser_of(STUDY, output=False).parse_args([*map(str, arguments)])
 
 
 def available(scores):
     """The needs that scores meet."""
-    opened = STUDY.open_scores(scores, keyword_options_of())
+    opened = STUDY.open_scores(scores, options_of())
     assert opened.items == SCORE_ITEMS
     return set(opened.available)
 
@@ -46,7 +46,7 @@ def scores_of(methods=("interobserver", "gradcam_wag"), metrics=("sncc",), **col
 
 
 def test_without_an_option_phases_draws_and_the_pad_are_open():
-    options = keyword_options_of()
+    options = options_of()
     assert (options.data, options.raw, options.images, options.lungs) == (None, None, None, None)
     assert (options.maps, options.class_maps, options.masks) == ([], [], [])
     assert (options.phases, options.readers, options.samples, options.padded) == (None, None, None, None)
@@ -54,9 +54,9 @@ def test_without_an_option_phases_draws_and_the_pad_are_open():
 
 
 def test_phases_may_be_repeated_or_stand_between_commas():
-    assert keyword_options_of("--phases", "1,2", "--phases", "3").phases == [1, 2, 3]
+    assert options_of("--phases", "1,2", "--phases", "3").phases == [1, 2, 3]
     with raises(SalstatsError):
-        keyword_options_of("--phases", "1,x")
+        options_of("--phases", "1,x")
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_the_scores_are_the_embedded_ones_or_those_of_the_workbooks(monkeypatch,
     classification = pd.DataFrame({"model": ["wag"], "seed": ["1"], "auroc": [0.8]})
     scores = split_scores_by_printed_table(scores_of(), classification)
     monkeypatch.setattr("salstats.studies.lanfredi2021.embedded_scores", lambda: scores)
-    opened = STUDY.open(keyword_options_of())
+    opened = STUDY.open(options_of())
     assert opened.load() is scores
     assert NETWORK_AUCS in opened.available
     workbooks = {tmp_path: scores}
     monkeypatch.setattr("salstats.studies.lanfredi2021.embedded_scores", None)
     monkeypatch.setattr("salstats.studies.lanfredi2021.read_workbooks", workbooks.get)
-    assert STUDY.open(keyword_options_of("--data", tmp_path)).load() is scores
+    assert STUDY.open(options_of("--data", tmp_path)).load() is scores
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_the_scores_are_the_embedded_ones_or_those_of_the_workbooks(monkeypatch,
 def test_options_for_recordings_are_errors_where_scores_are_read(tmp_path, name, arguments):
     for source in ([], ["--data", tmp_path]):
         with raises(SalstatsError) as caught:
-            STUDY.open(keyword_options_of(*source, *arguments))
+            STUDY.open(options_of(*source, *arguments))
         assert caught.value.option == name
     with raises(SalstatsError) as caught:
-        STUDY.open_scores(scores_of(), keyword_options_of(*arguments))
+        STUDY.open_scores(scores_of(), options_of(*arguments))
     assert caught.value.option == name
 
 
@@ -142,25 +142,25 @@ def test_recordings_are_scored_as_the_options_say(tmp_path):
         np.save(tmp_path / "masks" / file.name, np.load(file) > 0.5)
     given = ["--raw", release, "--maps", f"am1={maps}", "--masks", f"mine={tmp_path / 'masks'}"]
     scoring = ["--readers", 3, "--center-bias", "others", "--samples", 9, "--seed", 4, "--replicates", 2]
-    opened = STUDY.open(keyword_options_of(*given, *scoring))
+    opened = STUDY.open(options_of(*given, *scoring))
     assert opened.items == RAW_ITEMS
     assert opened.available == set()
     recordings = opened.load()
     assert recordings.options == ScoringOptions(3, "others", 9, 4, 2)
     assert [str(series) for series in recordings.study.series] == ["am1", "mine"]
-    assert RADIOGRAPHS in STUDY.open(keyword_options_of(*given, "--images", tmp_path / "images")).available
+    assert RADIOGRAPHS in STUDY.open(options_of(*given, "--images", tmp_path / "images")).available
 
 
 @pytest.mark.parametrize("n_replicates", [0, 1])
 def test_a_standard_deviation_needs_two_samples(tmp_path, n_replicates):
-    options = keyword_options_of("--raw", tmp_path, "--replicates", n_replicates)
+    options = options_of("--raw", tmp_path, "--replicates", n_replicates)
     with raises(ValueRangeError, value=n_replicates):
         STUDY.open(options)
 
 
 def test_scores_stand_in_the_place_of_recordings(tmp_path):
     with raises(SalstatsError, option="raw"):
-        STUDY.open_scores(scores_of(), keyword_options_of("--raw", tmp_path))
+        STUDY.open_scores(scores_of(), options_of("--raw", tmp_path))
 
 
 def test_the_printed_tables_are_those_of_the_scores():

@@ -59,7 +59,7 @@ FEW = ("--replicates", 40, "--min-positives", 20)
 FEWER = ("--replicates", 40, "--min-positives", 1)
 
 
-def keyword_options_of(*given):
+def options_of(*given):
     """The options of a run."""
     parser = engine.parser_of(declarations.declaration_of("saporta2022"))
     return parser.parse_args([*map(str, given), "-o", "out"])
@@ -257,7 +257,7 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
         "1",
         *filter(None, [flag]),
     ]
-    options = keyword_options_of(*given, "--tasks", "Airspace Opacity,Support Devices")
+    options = options_of(*given, "--tasks", "Airspace Opacity,Support Devices")
     frames = score_and_tune(read_study_validation_and_features_unscored(options), options)
     rows = frames.scores[frames.scores["metric"] == "iou"].set_index(["case", "task"])
     scripts = json.loads((shared / "oracles" / "chexlocalize" / "sample" / "seg_smooth50.json").read_text())
@@ -276,14 +276,12 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
 
 def test_a_colormap_without_a_filter_is_an_error(drawn_folder):
     with raises(SalstatsError, option="colormap", hint=Setting("smooth", "N")):
-        read_study_validation_and_features_unscored(
-            keyword_options_of("--data", drawn_folder, "--colormap", "jet")
-        )
+        read_study_validation_and_features_unscored(options_of("--data", drawn_folder, "--colormap", "jet"))
 
 
 def test_every_option_that_reading_a_study_may_name_is_there():
     names = set(inspect.signature(ss.read_chexlocalize).parameters) - {"folder", "method", "masks"}
-    assert names <= set(vars(keyword_options_of("--data", "x")))
+    assert names <= set(vars(options_of("--data", "x")))
 
 
 @pytest.mark.slow
@@ -299,7 +297,7 @@ def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study
     cutoffs = {}
     for flag in ([], ["--as-published"]):
         given = ["--data", tmp_path, "--validation", tmp_path, "--tasks", "Atelectasis"]
-        options = keyword_options_of(*given, *flag)
+        options = options_of(*given, *flag)
         found = read_study_validation_and_features_unscored(options)
         study, frames = found.study, score_and_tune(found, options)
         chosen = ss.tune(study, what="cutoff", as_published=bool(flag)).query("chosen")["cutoff"].item()
@@ -432,8 +430,8 @@ def test_a_task_that_was_not_tuned_has_the_default_and_is_said(drawn_study):
 
 def test_inference_and_smoothing_are_those_of_the_options():
     given = ["--data", "x", "--replicates", 90]
-    assert inference_of(keyword_options_of(*given)) == StudyInference(False, 90, by_patient=False)
-    assert inference_of(keyword_options_of(*given, "--as-published", "--views", "max")) == StudyInference(
+    assert inference_of(options_of(*given)) == StudyInference(False, 90, by_patient=False)
+    assert inference_of(options_of(*given, "--as-published", "--views", "max")) == StudyInference(
         True, 90, True
     )
     for flags, colormap in (
@@ -443,7 +441,7 @@ def test_inference_and_smoothing_are_those_of_the_options():
         (["--smooth", 9, "--colormap", "jet"], "jet"),
         (["--smooth", 9, "--as-published"], "jet"),
     ):
-        assert smoothing_colormap(keyword_options_of(*given, *flags)) == colormap
+        assert smoothing_colormap(options_of(*given, *flags)) == colormap
 
 
 def study_of_series(*names, has_prob=True):
@@ -502,7 +500,7 @@ def test_mask_options_of_the_main_series_are_by_task():
 def test_the_main_maps_are_some_of_the_maps(tmp_path):
     given = ["--data", tmp_path, "--maps", f"cam={tmp_path}", "--main"]
     with raises(SalstatsError, option="main", value="ig", choices=("cam",)):
-        read_data(keyword_options_of(*given, "ig"))
+        read_data(options_of(*given, "ig"))
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -519,7 +517,7 @@ def test_values_that_are_not_given_are_tuned(given, threshold_source, cutoff_sou
     study = study_of_series("cam")
     met = needs_met(study, study, has_thresholds=bool(given))
     frames = score_and_tune(
-        UnscoredStudy(study, study, ss.features(study), met), keyword_options_of("--data", "x", *given)
+        UnscoredStudy(study, study, ss.features(study), met), options_of("--data", "x", *given)
     )
     assert (frames.threshold_source, frames.cutoff_source) == (threshold_source, cutoff_source)
     if threshold_source == "given":

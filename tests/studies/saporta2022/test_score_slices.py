@@ -34,7 +34,7 @@ KEYS = ["case", "task", "method", "metric"]
 COUNTS = ["tp", "fp", "fn", "tn"]
 
 
-def keyword_options_of(**given):
+def options_of(**given):
     """The options of a run on tables."""
     options = engine.parser_of(declarations.declaration_of("saporta2022"), output=False).parse_args([])
     for name, value in given.items():
@@ -44,7 +44,7 @@ def keyword_options_of(**given):
 
 def sentences(scores, **given):
     """What is said to be missing before anything is computed."""
-    opened = declarations.declaration_of("saporta2022").open_scores(scores, keyword_options_of(**given))
+    opened = declarations.declaration_of("saporta2022").open_scores(scores, options_of(**given))
     return [str(message) for message in engine.unmet_need_messages(opened.items, opened.available)]
 
 
@@ -73,7 +73,7 @@ def reproduced(scores, full):
 
 
 def test_frames_are_those_of_the_tables(scores, full, features):
-    given = full_and_true_positive_scores(scores, keyword_options_of(full_scores=[full]))
+    given = full_and_true_positive_scores(scores, options_of(full_scores=[full]))
     features = features.sort_values(["case", "task"])
     np.testing.assert_array_equal(given.features[list(FEATURES)], features[list(FEATURES)])
     np.testing.assert_array_equal(given.features["label"], features["area_ratio"] > 0)
@@ -85,21 +85,19 @@ def test_frames_are_those_of_the_tables(scores, full, features):
 def test_reasons_are_found_where_the_table_has_none(scores, known):
     given = scores.drop(columns="reason")
     given = given.drop(columns=[c for c in ("label", "area_ratio") if c != known])
-    got = full_and_true_positive_scores(given, keyword_options_of()).true_positive["reason"]
+    got = full_and_true_positive_scores(given, options_of()).true_positive["reason"]
     assert got.fillna("").tolist() == scores["reason"].fillna("").tolist()
 
 
 def test_that_undefined_scores_are_taken_for_absent_findings_is_said(scores):
     only = scores.loc[scores["metric"] == "iou", [*KEYS, "score"]].reset_index(drop=True)
     with warns(column="label"):
-        full_and_true_positive_scores(only, keyword_options_of())
+        full_and_true_positive_scores(only, options_of())
 
 
 def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores, full):
     columns = [*KEYS, "score", "patient", "prob", "tp", "fp", "fn"]
-    got = full_and_true_positive_scores(
-        full[columns].assign(slice="full"), keyword_options_of()
-    ).true_positive
+    got = full_and_true_positive_scores(full[columns].assign(slice="full"), options_of()).true_positive
     want = scores[scores["metric"] == "iou"]
     both = want.merge(got, on=KEYS, suffixes=("", "_got"), how="outer", indicator=True)
     # cases in which one of these two findings is there
@@ -138,8 +136,8 @@ def test_files_give_what_frames_give(scores, full, reproduced, results, tmp_path
 
 
 def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
-    given = full_and_true_positive_scores(scores, keyword_options_of(full_scores=[full], cutoff=["0.4"]))
-    got = given.frames(keyword_options_of()).full
+    given = full_and_true_positive_scores(scores, options_of(full_scores=[full], cutoff=["0.4"]))
+    got = given.frames(options_of()).full
     cutoffs = {(task, METHOD): 0.4 for task in TASKS}
     np.testing.assert_array_equal(
         got["score"], iou_rows_with_low_probability_masks_emptied(full, cutoffs)["score"]
@@ -147,16 +145,16 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
     assert (got["score"].fillna(-1) != full["score"].fillna(-1)).any()
     with raises(ColumnError, option="cutoff", column="tp"):
         full_and_true_positive_scores(
-            scores, keyword_options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"])
+            scores, options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"])
         )
 
 
 def test_a_cut_off_of_a_model_empties_the_masks_of_that_model(scores, full):
     both = pd.concat([full.assign(model="a"), full.assign(model="b")], ignore_index=True)
     given = full_and_true_positive_scores(
-        scores, keyword_options_of(full_scores=[both], cutoff=[f"{METHOD}=0.1,{METHOD}:b=0.4"])
+        scores, options_of(full_scores=[both], cutoff=[f"{METHOD}=0.1,{METHOD}:b=0.4"])
     )
-    got = given.frames(keyword_options_of()).full
+    got = given.frames(options_of()).full
     for model, cutoff in (("a", 0.1), ("b", 0.4)):
         cutoffs = {(None, METHOD): cutoff}
         expected = iou_rows_with_low_probability_masks_emptied(full, cutoffs)["score"]
@@ -170,11 +168,9 @@ def test_a_file_of_cut_offs_has_every_task_of_its_methods(scores, full, tmp_path
         with raises(
             SalstatsError, option="cutoff", value=TASKS[1], hint=f"it has values for tasks '{TASKS[0]}'"
         ):
-            full_and_true_positive_scores(scores, keyword_options_of(full_scores=[full], cutoff=[cutoff]))
+            full_and_true_positive_scores(scores, options_of(full_scores=[full], cutoff=[cutoff]))
     of_one_task = full[full["task"] == TASKS[0]].reset_index(drop=True)
-    given = full_and_true_positive_scores(
-        scores, keyword_options_of(full_scores=[of_one_task], cutoff=[str(file)])
-    )
+    given = full_and_true_positive_scores(scores, options_of(full_scores=[of_one_task], cutoff=[str(file)]))
     assert given.cutoffs == {(TASKS[0], None): 0.4}
 
 
@@ -192,7 +188,7 @@ def test_a_file_of_cut_offs_has_every_task_of_its_methods(scores, full, tmp_path
 )
 def test_a_cut_off_of_no_method_or_probability_is_an_error(scores, full, cutoff, kind, value):
     with raises(kind, option="cutoff", value=value):
-        full_and_true_positive_scores(scores, keyword_options_of(full_scores=[full], cutoff=cutoff))
+        full_and_true_positive_scores(scores, options_of(full_scores=[full], cutoff=cutoff))
 
 
 @pytest.mark.parametrize(
@@ -246,28 +242,28 @@ def test_people_with_hits_alone_are_compared_by_hits(scores, as_published):
 
 def test_the_papers_name_of_a_task_is_that_of_the_release(scores):
     named = scores.assign(task=scores["task"].replace("Airspace Opacity", "Lung Opacity"))
-    assert set(full_and_true_positive_scores(named, keyword_options_of()).true_positive["task"]) == set(TASKS)
+    assert set(full_and_true_positive_scores(named, options_of()).true_positive["task"]) == set(TASKS)
 
 
 def test_patients_are_found_in_names_or_are_said_to_be_unknown(scores):
     unknown = scores.drop(columns="patient")
-    got = full_and_true_positive_scores(unknown, keyword_options_of()).true_positive["patient"]
+    got = full_and_true_positive_scores(unknown, options_of()).true_positive["patient"]
     assert got.tolist() == scores["patient"].tolist()
     other = unknown.assign(case="x" + unknown["case"])
     with warns(option="patient_from", column="case"):
-        assert "patient" not in full_and_true_positive_scores(other, keyword_options_of()).true_positive
+        assert "patient" not in full_and_true_positive_scores(other, options_of()).true_positive
     with raises(ColumnError, option="patient_from", column="case"):
-        full_and_true_positive_scores(other, keyword_options_of(patient_from=r"^(patient\d+)x"))
+        full_and_true_positive_scores(other, options_of(patient_from=r"^(patient\d+)x"))
 
 
 def test_the_main_method_is_the_one_that_is_named(scores):
     two = pd.concat([scores, scores[scores["method"] == METHOD].assign(method="rise")], ignore_index=True)
-    for options, main in ((keyword_options_of(), METHOD), (keyword_options_of(main="rise"), "rise")):
+    for options, main in ((options_of(), METHOD), (options_of(main="rise"), "rise")):
         assert full_and_true_positive_scores(two, options).frames(options).main_method == main
     # people are no saliency method, whose maps the items could show
     for other in ("lrp", "human"):
         with raises(SalstatsError, option="main", value=other, choices=("gradcam", "rise")):
-            full_and_true_positive_scores(two, keyword_options_of(main=other))
+            full_and_true_positive_scores(two, options_of(main=other))
 
 
 @pytest.mark.parametrize(
@@ -301,7 +297,7 @@ def test_the_main_method_is_the_one_that_is_named(scores):
 )
 def test_what_cannot_be_used_is_one_sentence(scores, change, options, kind, fields):
     with raises(kind, **fields) as caught:
-        full_and_true_positive_scores(change(scores), keyword_options_of(**options))
+        full_and_true_positive_scores(change(scores), options_of(**options))
     assert "\n" not in str(caught.value)
 
 
@@ -351,102 +347,93 @@ def test_checkpoints_are_an_ensemble_and_trainings_of_the_main_methods_first_mod
     # those of another method, or another model, do not count
     parts += [few_scores(method="ig", model="res", seed=seed) for seed in (None, "1")]
     parts += [few_scores(model="res", seed=seed) for seed in (None, "1")]
-    given = full_and_true_positive_scores(pd.concat(parts, ignore_index=True), keyword_options_of())
+    given = full_and_true_positive_scores(pd.concat(parts, ignore_index=True), options_of())
     assert (CHECKPOINTS in given.available) == has_checkpoints
     assert SEVERAL_MODELS in given.available
 
 
 def test_needs_follow_from_the_columns_and_methods_of_scores():
-    assert full_and_true_positive_scores(few_scores(), keyword_options_of()).available == {MAPS}
+    assert full_and_true_positive_scores(few_scores(), options_of()).available == {MAPS}
     # without the full slice the probabilities are those of the findings
-    assert full_and_true_positive_scores(few_scores(prob=0.5), keyword_options_of()).available == {
+    assert full_and_true_positive_scores(few_scores(prob=0.5), options_of()).available == {
         MAPS, PROBABILITIES, FULL_PROBABILITIES
     }  # fmt: skip
     hits = few_scores(metric="hit")
     people = few_scores(method="human")
-    assert full_and_true_positive_scores(pd.concat([few_scores(), hits]), keyword_options_of()).available == {
+    assert full_and_true_positive_scores(pd.concat([few_scores(), hits]), options_of()).available == {
         MAPS,
         HITS,
     }
     both = pd.concat([few_scores(), people], ignore_index=True)
-    assert full_and_true_positive_scores(both, keyword_options_of()).available == {
+    assert full_and_true_positive_scores(both, options_of()).available == {
         MAPS,
         PEOPLE,
         SEGMENTATIONS,
     }
     both = pd.concat([few_scores(), hits.assign(method="human")], ignore_index=True)
-    assert full_and_true_positive_scores(both, keyword_options_of()).available == {MAPS, PEOPLE, POINTS}
-    full = full_and_true_positive_scores(
-        few_scores(prob=0.5), keyword_options_of(full_scores=[few_scores(label=1)])
-    )
+    assert full_and_true_positive_scores(both, options_of()).available == {MAPS, PEOPLE, POINTS}
+    full = full_and_true_positive_scores(few_scores(prob=0.5), options_of(full_scores=[few_scores(label=1)]))
     assert full.available == {MAPS, PROBABILITIES, FULL_SLICE, FULL_LABELS}
 
 
 def test_labels_of_the_full_slice_are_those_of_its_pixels():
     sizes = {"tp": [0, 1] * 5, "fp": 0, "fn": [0, 0, 2, 0, 0] * 2}
-    given = full_and_true_positive_scores(few_scores(), keyword_options_of(full_scores=[few_scores(**sizes)]))
+    given = full_and_true_positive_scores(few_scores(), options_of(full_scores=[few_scores(**sizes)]))
     assert given.full["label"].tolist() == [0, 1, 1, 1, 0, 1, 0, 1, 0, 1]
     named = few_scores(**sizes, label=1)
     assert set(
-        full_and_true_positive_scores(few_scores(), keyword_options_of(full_scores=[named])).full["label"]
+        full_and_true_positive_scores(few_scores(), options_of(full_scores=[named])).full["label"]
     ) == {1}
 
 
 def test_the_full_slice_is_given_once_and_is_full():
     whole = pd.concat([few_scores(), few_scores(slice="full")], ignore_index=True)
     with raises(SalstatsError, option="scores", column="slice"):
-        full_and_true_positive_scores(whole, keyword_options_of(full_scores=[few_scores()]))
+        full_and_true_positive_scores(whole, options_of(full_scores=[few_scores()]))
     with raises(SalstatsError, option="full_scores", column="slice"):
         full_and_true_positive_scores(
-            few_scores(), keyword_options_of(full_scores=[few_scores(slice="true-positive")])
+            few_scores(), options_of(full_scores=[few_scores(slice="true-positive")])
         )
-    given = full_and_true_positive_scores(
-        few_scores(), keyword_options_of(full_scores=[few_scores(slice="full")])
-    )
+    given = full_and_true_positive_scores(few_scores(), options_of(full_scores=[few_scores(slice="full")]))
     assert len(given.full) == 10
 
 
 def test_the_main_maps_may_be_of_a_model():
     two = pd.concat([few_scores(model="a"), few_scores(model="b")], ignore_index=True)
-    rows = full_and_true_positive_scores(two, keyword_options_of(main="cam:b")).true_positive
+    rows = full_and_true_positive_scores(two, options_of(main="cam:b")).true_positive
     assert rows["model"].tolist() == ["b"] * 10 + ["a"] * 10
     for scores, choices in ((two, ("cam:a", "cam:b")), (few_scores(), ("cam",))):
         with raises(SalstatsError, option="main", value="cam:c", choices=choices):
-            full_and_true_positive_scores(scores, keyword_options_of(main="cam:c"))
+            full_and_true_positive_scores(scores, options_of(main="cam:c"))
 
 
 def test_scores_of_one_finding_share_its_features_and_the_rows_that_do_not_are_named():
     both = pd.concat([few_scores(area_ratio=0.2), few_scores(method="ig", area_ratio=0.2)], ignore_index=True)
-    assert (
-        full_and_true_positive_scores(both, keyword_options_of()).features["area_ratio"].tolist()
-        == [0.2] * 10
-    )
+    assert full_and_true_positive_scores(both, options_of()).features["area_ratio"].tolist() == [0.2] * 10
     both.loc[13, "area_ratio"] = 0.3
     with raises(ColumnError, column="area_ratio", rows=(3, 13)):
-        full_and_true_positive_scores(both, keyword_options_of())
+        full_and_true_positive_scores(both, options_of())
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01])
 def test_rows_of_scores_outside_0_to_1_are_named(score):
     scores = few_scores()
     scores.loc[[0, 1], "score"] = [0.0, 1.0]
-    full_and_true_positive_scores(scores, keyword_options_of())
+    full_and_true_positive_scores(scores, options_of())
     scores.loc[4, "score"] = score
     with raises(ValueRangeError, column="score", rows=(4,)):
-        full_and_true_positive_scores(scores, keyword_options_of())
+        full_and_true_positive_scores(scores, options_of())
 
 
 def test_undefined_scores_of_the_full_slice_are_true_negatives():
     full = few_scores()
     full.loc[2, "score"] = np.nan
-    reasons = full_and_true_positive_scores(few_scores(), keyword_options_of(full_scores=[full])).full[
-        "reason"
-    ]
+    reasons = full_and_true_positive_scores(few_scores(), options_of(full_scores=[full])).full["reason"]
     assert reasons.fillna("").tolist() == [""] * 2 + ["true negative"] + [""] * 7
 
 
 def test_tasks_may_be_chosen_by_either_name():
     both = pd.concat([few_scores(), few_scores(task="Lung Opacity")], ignore_index=True)
     for name in ("Lung Opacity", "Airspace Opacity"):
-        rows = full_and_true_positive_scores(both, keyword_options_of(tasks=[name])).true_positive
+        rows = full_and_true_positive_scores(both, options_of(tasks=[name])).true_positive
         assert rows["task"].tolist() == ["Airspace Opacity"] * 10

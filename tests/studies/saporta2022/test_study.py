@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.study_frames import MAPS, PEOPLE, PICTURES, SH
 STUDY = declarations.declaration_of("saporta2022")
 
 
-def keyword_options_of(*arguments):
+def options_of(*arguments):
     """The options of a run."""
     return engine.parser_of(STUDY, output=False).parse_args([*map(str, arguments)])
 
@@ -39,7 +39,7 @@ def replicates():
 
 def test_without_data_the_option_is_named():
     with raises(SalstatsError, option="data", value=None):
-        STUDY.open(keyword_options_of())
+        STUDY.open(options_of())
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_without_data_the_option_is_named():
 )
 def test_data_that_do_not_go_together_are_named(given, option):
     with raises(SalstatsError, option=option):
-        STUDY.open(keyword_options_of(*given))
+        STUDY.open(options_of(*given))
 
 
 def test_replicates_do_not_go_with_scores(scores):
     with raises(SalstatsError, option="bootstrap"):
-        STUDY.open_scores(scores, keyword_options_of("--bootstrap", "b.csv"))
+        STUDY.open_scores(scores, options_of("--bootstrap", "b.csv"))
 
 
 def test_replicates_stand_in_the_place_of_the_data(replicates):
-    options = keyword_options_of()
+    options = options_of()
     options.bootstrap = [replicates]
     opened = STUDY.open(options)
     assert opened.items == REPLICATE_ITEMS
@@ -73,7 +73,7 @@ def test_replicates_stand_in_the_place_of_the_data(replicates):
 
 
 def test_needs_of_scores_are_those_of_files_in_words_of_tables(scores):
-    opened = STUDY.open_scores(scores, keyword_options_of())
+    opened = STUDY.open_scores(scores, options_of())
     assert {TABLE_NEED_BY_NEED[MAPS]} == opened.available
     assert [item.key for item in opened.items] == [item.key for item in ITEMS]
     items = {item.key: item for item in opened.items}
@@ -84,7 +84,7 @@ def test_needs_of_scores_are_those_of_files_in_words_of_tables(scores):
 
 def test_tasks_of_few_findings_are_left_out_with_a_warning(scores):
     for min_positives, tasks in ((3, ["Edema", "Lung Lesion"]), (12, ["Edema"])):
-        opened = STUDY.open_scores(scores, keyword_options_of("--min-positives", min_positives))
+        opened = STUDY.open_scores(scores, options_of("--min-positives", min_positives))
         if len(tasks) == 2:
             frames = opened.load()
         else:
@@ -96,7 +96,7 @@ def test_tasks_of_few_findings_are_left_out_with_a_warning(scores):
 
 def test_a_folder_is_scored_and_tasks_of_few_findings_are_left_out(tmp_path):
     write_study(tmp_path / "study")
-    opened = STUDY.open(keyword_options_of("--data", tmp_path / "study", "--min-positives", 1))
+    opened = STUDY.open(options_of("--data", tmp_path / "study", "--min-positives", 1))
     assert opened.items == ITEMS
     assert {MAPS, PEOPLE} <= opened.available
     frames = opened.load()
