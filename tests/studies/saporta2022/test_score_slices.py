@@ -108,6 +108,16 @@ def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores
     assert own["reason"].fillna("").tolist() == own["reason_got"].fillna("").tolist()
 
 
+def test_a_case_whose_pixels_are_unknown_is_not_in_the_true_positive_slice(full):
+    columns = [*KEYS, "score", "patient", "prob", "tp", "fp", "fn"]
+    n_truth_pixels = (full["tp"] + full["fn"]).groupby(full["case"]).sum()
+    case = n_truth_pixels[n_truth_pixels == 0].index[0]
+    unknown = full[columns].assign(slice="full")
+    unknown[["tp", "fn"]] = unknown[["tp", "fn"]].mask(unknown["case"] == case)
+    got = full_and_true_positive_scores(unknown, options_of()).true_positive
+    assert set(got["case"]) == set(n_truth_pixels[n_truth_pixels > 0].index)
+
+
 @pytest.mark.slow
 def test_slices_are_told_apart_by_a_column_or_by_the_option(scores, full, reproduced):
     together = pd.concat([scores.assign(slice="true-positive"), full.assign(slice="full")])
