@@ -8,13 +8,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from salstats.checks import check_draw_indices
-from salstats.errors import Message, SalstatsError, Setting, warn
+from salstats.errors import ColumnValue, Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pairs_pooled_by_default
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, spearman_of_replicates
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.fixed_factors import inference_to_column_if_any
-from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
+from salstats.stats.engine.grouping import (
+    group_label,
+    joined_group_labels,
+    named_groups,
+    row_groups,
+    warn_pooled_methods,
+)
 from salstats.stats.engine.inference_options import checked_options
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.replicates import bootstrap_p_values, mean_sd_and_n_defined
@@ -110,7 +116,7 @@ def correlate_clustered(
     Each replicate ranks its own rows, and ties get their mean rank. Correlations within strata are combined
     as by Taylor (1987) with a blocking variable; he weights the correlations themselves, while `correlate`
     and this function weight Fisher's z. Resampling patients keeps their rows in several strata together.
-    Fewer than 20 units, and more than 1 % of undefined replicates, give a warning.
+    Fewer than 20 units, more than 1 % of undefined replicates, and strata that are left out give a warning.
 
     Percentile limits of rare hits are too narrow; the coverage of the default is given in `correlate`.
 
@@ -152,9 +158,10 @@ def correlate_clustered(
     is_stratified = bool(variables.strata)
     stratum_codes = codes.combined(variables.strata)
     strata_of_groups = [
-        _usable_strata(variables, rows[complete[rows]], stratum_codes, units, is_stratified=is_stratified)
-        for rows in rows_of_groups
+        _strata_of_pairs(variables, rows[complete[rows]], stratum_codes, units) for rows in rows_of_groups
     ]
+    stratum_values = None if stratified is None else codes.frame[stratified]
+    strata_of_groups = _usable_strata_with_warning(strata_of_groups, keys, stratum_values)
     equal_weights = np.ones((1, units.n))
     estimate = np.concatenate(
         [_correlation_of_each_replicate(strata, equal_weights, is_stratified) for strata in strata_of_groups]
@@ -220,26 +227,54 @@ def _warn_of_doubtful_percentiles(
         )
 
 
-def _usable_strata(
+def _strata_of_pairs(
     variables: CorrelationTable,
     pairs: NDArray[np.integer],
     stratum_codes: NDArray[np.integer],
     units: Units,
-    *,
-    is_stratified: bool,
 ) -> list[Stratum]:
-    """Return the strata of a group that have a correlation; without strata the group is the only one.
+    """Return the strata of a group; without strata the group is the only one.
 
     `pairs` are the rows of the group's complete pairs; `stratum_codes` (n_rows,) and `units` cover all rows.
     """
     codes_of_pairs = stratum_codes[pairs]
-    usable_strata = []
+    strata = []
     for code in np.unique(codes_of_pairs):
         rows = pairs[codes_of_pairs == code]
-        stratum = Stratum(rows=rows, x=variables.x[rows], y=variables.y[rows], units=units.codes[rows])
-        if _has_usable_correlation(stratum, is_stratified=is_stratified):
-            usable_strata.append(stratum)
-    return usable_strata
+        strata.append(Stratum(rows=rows, x=variables.x[rows], y=variables.y[rows], units=units.codes[rows]))
+    return strata
+
+
+def _usable_strata_with_warning(
+    strata_of_groups: list[list[Stratum]], keys: pd.DataFrame, stratum_values: pd.Series | None
+) -> list[list[Stratum]]:
+    """Return the strata of each group that have a correlation, and warn of strata that are left out.
+
+    `keys` has a row for each group; `stratum_values` are the stratum of each row of the table, None without
+    strata, where a group without a correlation needs no warning: its estimate is undefined.
+    """
+    usable_strata_of_groups = []
+    labels = []
+    rows = []
+    for group, strata in enumerate(strata_of_groups):
+        usable_strata = []
+        for stratum in strata:
+            if _has_usable_correlation(stratum, is_stratified=stratum_values is not None):
+                usable_strata.append(stratum)
+            elif stratum_values is not None:
+                value = ColumnValue(str(stratum_values.name), stratum_values.iloc[stratum.rows[0]])
+                labels.append(Message(group_label(keys, group), ", ", value, f" ({len(stratum.rows)} pairs)"))
+                rows.append(group)
+        usable_strata_of_groups.append(usable_strata)
+    if labels:
+        warn(
+            f"strata without a correlation, with one of -1 or 1, or with {FEWEST_PAIRS} pairs or fewer are "
+            "left out of Spearman's combined correlation: ",
+            joined_group_labels(labels),
+            column="n_strata",
+            rows=dict.fromkeys(rows),
+        )
+    return usable_strata_of_groups
 
 
 def _count_pairs(strata: list[Stratum]) -> int:

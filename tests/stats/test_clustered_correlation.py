@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import default_numbers_and_flags, raises
+from tests_support import default_numbers_and_flags, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -112,6 +112,18 @@ def test_few_units_and_undefined_replicates_are_said():
     assert f"{got['n_undefined']} of 200 replicates have no correlation" in said[1]
     # (8/9)^9 = 0.35 of them
     assert 40 < got["n_undefined"] < 100
+
+
+def test_a_stratum_with_a_perfect_correlation_is_left_out_and_a_perfect_correlation_alone_is_not(table):
+    is_a = table["task"] == "a"
+    perfect = table.assign(iou=table["iou"].where(~is_a, table["prob"]))
+    options = {"stratified": "task", "interval": "percentile", "n_replicates": 40}
+    with warns(column="n_strata", rows=(0,)):
+        got = correlate_clustered(perfect, "iou", "prob", **options)
+    others = correlate_clustered(perfect[~is_a], "iou", "prob", **options)
+    assert got["estimate"].item() == pytest.approx(others["estimate"].item(), rel=RTOL)
+    alone = correlate_clustered(perfect[is_a], "iou", "prob", interval="percentile", n_replicates=40)
+    assert alone["estimate"].item() == pytest.approx(1, rel=RTOL)
 
 
 def test_what_cannot_be_resampled_is_an_error(table):
