@@ -209,6 +209,16 @@ def test_replicates_draw_units_and_count_each_as_often(clustered):
     assert found["std_error"] == pytest.approx(np.std(medians, ddof=1), rel=1e-12)
 
 
+def test_normal_limits_are_shifted_by_the_bias_of_the_replicates(clustered):
+    cam = clustered[clustered["method"] == "cam"]
+    draws = np.random.default_rng(4).integers(0, 24, (60, 24))
+    found = ss.medians(cam, by="method", interval="normal", draws=draws).iloc[0]
+    scores_of_patients = [rows.to_numpy() for _, rows in cam.groupby("patient")["score"]]
+    medians = [np.median(np.concatenate([scores_of_patients[i] for i in draw])) for draw in draws]
+    center = 2 * found["estimate"] - np.mean(medians)
+    assert (found["conf_low"] + found["conf_high"]) / 2 == pytest.approx(center, rel=1e-9)
+
+
 def test_too_few_units_have_the_range_for_limits(clustered):
     few = clustered[(clustered["method"] == "cam") & clustered["patient"].isin(list("12345"))]
     with warns(option="interval", column="n_units", rows=(0,)):

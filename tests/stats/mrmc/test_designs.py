@@ -56,6 +56,11 @@ def test_designs_are_known(design, keep, readings):
     assert found["std_error"].notna().sum() == 3
 
 
+def test_the_design_of_one_method_is_factorial(readings):
+    found = quietly(readings[readings["method"] == "A"])
+    assert found["design"].eq("factorial").all()
+
+
 def test_cases_nested_in_readers_share_nothing(readings):
     own = ss.mrmc_components(split(readings, lambda c, m, r: c % 5 == r)).set_index("term")
     assert np.abs(own.loc[["cov2", "cov3"], "estimate"]).max() < 1e-18
@@ -103,6 +108,10 @@ def test_patients_are_units(readings):
         (
             lambda s: s[(s["reader"] == "R1") == (s["method"] == "A")], {}, SalstatsError,
             {"column": "reader", "match": "method 'A' .*single reader"},
+        ),
+        (
+            lambda s: s[(s["reader"] != "R3") | (s["method"] == "B")], {}, SalstatsError,
+            {"column": "method", "match": "'R3' has no scores of method 'A'"},
         ),
         (repeated, {}, SalstatsError, {"rows": (0, 600), "match": "'seed'"}),
         (repeated_with_empty_cells, {}, SalstatsError, {"rows": (0, 600), "match": "differ in 'seed';"}),

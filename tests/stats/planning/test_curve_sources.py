@@ -76,6 +76,8 @@ def test_the_margin_of_a_curve_is_that_of_its_metric(scores):
         curves_of_pilot(scores, Plan("difference", 0.95, margin={"lead": 0.1}), [0.0])
     with raises(ValueRangeError, option="effect", value=0.1):
         curves_of_pilot(scores, Plan("difference", 0.95, margin=0.1), [0.1])
+    with raises(ValueRangeError, option="effect", value=-0.1):
+        curves_of_pilot(scores, Plan("difference", 0.95, margin=0.1), [-0.1])
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
