@@ -20,6 +20,7 @@ _USES_BY_EXTRA = {
 }
 #: Commands and functions that need a required package, of packages that not every command needs.
 _USES_BY_PACKAGE = {
+    "cloudpickle": "plot, gallery, report, reproduce, demo",
     "formulaic": "regress, quantile-regress, and figures and tables of their estimates",
     "great-tables": "table, report, reproduce, demo",
     "loky": "plot, gallery, report, reproduce, demo",

@@ -382,9 +382,13 @@ class FigureJobs:
         task = _DrawingTask(figure, absolute_targets, text or _title_and_caption(figure))
         self._tasks.append(task)
         if self._pool is not None and number % 2 == 0:
+            import cloudpickle
+
+            # loky would pickle the task in a thread, while this one may change objects that figures share
+            pickled_task = cloudpickle.dumps(task)
             # if the process was killed meanwhile, the figure is drawn in this one
             with suppress(BrokenProcessPool):
-                self._futures[number] = self._pool.submit(_write_and_collect_warnings, *task)
+                self._futures[number] = self._pool.submit(_write_pickled_and_collect_warnings, pickled_task)
 
     def finish_and_list_warnings(
         self,
@@ -442,6 +446,14 @@ def _second_process_pool_if_possible() -> Any | None:
         return pool
     except (ImportError, OSError, AssertionError):
         return None
+
+
+def _write_pickled_and_collect_warnings(pickled_task: bytes) -> list[str]:
+    """Do a task that the first process has pickled, as `_write_and_collect_warnings` does."""
+    import cloudpickle
+
+    task: _DrawingTask = cloudpickle.loads(pickled_task)
+    return _write_and_collect_warnings(*task)
 
 
 def _do_nothing() -> None:

@@ -10,6 +10,7 @@ import threading
 import warnings
 import zlib
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -280,6 +281,27 @@ def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_
         )
         work.finish_and_list_warnings()
     assert [f.name for f in tmp_path.iterdir()] == ["0.png"]
+
+
+class ThreadRecorder:
+    """An object that lists the threads by which it is pickled."""
+
+    threads: ClassVar[list[threading.Thread]] = []
+
+    def __reduce__(self):
+        self.threads.append(threading.current_thread())
+        return ThreadRecorder, ()
+
+
+def test_figures_are_pickled_before_anything_that_they_share_can_change(tmp_path):
+    figure = drawing()
+    figure.recorder = ThreadRecorder()
+    with FigureJobs(2) as work:
+        work.add(figure, [tmp_path / "0.png"])
+        assert ThreadRecorder.threads == [threading.current_thread()]
+        work.finish_and_list_warnings()
+    assert (tmp_path / "0.png").exists()
+    assert ThreadRecorder.threads == [threading.current_thread()]
 
 
 @pytest.mark.slow
