@@ -332,7 +332,7 @@ run_ablationcam = partial(_joined_signed_maps_of_weighted_channels, _ablationcam
 LayerActivationsByImage = torch.Tensor
 
 
-def run_layer_channels(request: Request) -> LayerActivationsByImage:
+def run_activation(request: Request) -> LayerActivationsByImage:
     """Return the activations of the layer for each image, with all channels: (b, channels, m, k).
 
     `explain` reduces the channels. Those of several layers are reduced here, by the rule of the request, and
